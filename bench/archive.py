@@ -4,7 +4,7 @@
 
 usage: bench/archive.py
 
-Prints the tables of docs/explanation/scale.md; a test compares both.
+Prints the tables of docs/explanation/scale.md; a test compares them with the document.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ASK_SECONDS = 2e-6  # time of the driver, to look up whether a capture was done
 CALL_SECONDS = 0.015  # time of the driver, for each call, Ray Data included
 CALL_BYTES = 60_000  # memory of the driver, for each call of the current wave
 CHECK_BYTES = 3.7e9  # checked in a second by one core, from memory
-CAPTURE_SECONDS = 0.5e-3  # time of a worker, for each capture, besides that for its bytes
+CAPTURE_SECONDS = 0.5e-3  # time of a worker, for each capture, besides the time for its bytes
 FILES_ROW_BYTES, COUNTS_ROW_BYTES = 58, 4.1  # in Parquet
 FILES_ROWS, COUNTS_ROWS = 370e3, 1.37e6  # merged in a second by one core
 
@@ -32,9 +32,9 @@ MERGED_FILES = 500
 # Assumed, since no store of this size is available.
 UNPACK_BYTES = 1e9  # unpacked in a second by one core: zstd
 LISTED = 1000  # names in one answer of a store
-LIST_SECONDS = 0.1  # for one answer
-OPEN_SECONDS = 0.03  # until an object's first byte
-MACHINES, CORES, NETWORK_BYTES = 100, 16, 1.25e9  # a second, of one machine: 10 Gbit/s
+LIST_SECONDS = 0.1  # time of one answer
+OPEN_SECONDS = 0.03  # time until the first byte of an object
+MACHINES, CORES, NETWORK_BYTES = 100, 16, 1.25e9  # bytes per second and machine: 10 Gbit/s
 COUNTS_OF_CAPTURE = 6
 
 
@@ -72,7 +72,7 @@ def seconds(archive: Archive) -> list[tuple[str, float, str]]:
 
 
 def memory(archive: Archive) -> list[tuple[str, float]]:
-    """Returns the bytes of the driver's memory."""
+    """Returns how many bytes of memory the driver needs, by purpose."""
     wave = min(WAVE, archive.captures)
     return [
         ("captures of the present wave", wave * CAPTURE_BYTES),

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares `carry audit` with `carry check` with as many threads, on captures of mixed sizes.
+"""Compares `carry audit` with `carry check` on captures of mixed sizes; both use all CPUs.
 
 usage: bench/audit.py --build BUILD [--quick] [--json]
 
 The captures are made in the folder for temporary files: 2,000 of 2 kB to 50 MB, 10 GB in all, or
-200 with --quick. Both commands alternate, and read the captures from the page cache; figures are
+200 with --quick. The two commands alternate, and read the captures from the page cache; figures are
 medians. The start of the engine is measured separately. Needs libcarry[audit].
 """
 

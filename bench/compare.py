@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Measures two revisions of the library alternately; `make bench-compare BASE=rev` runs it.
 
-Prints how many times as fast as the other revision this tree is, with uncommitted changes.
+Prints the speed of this tree, including uncommitted changes, as a multiple of the other revision's.
 Exit status: 0; 1 if a cell is slower by more than a twentieth, or a function is wrong; 2 for
-errors.
+errors; 130 if interrupted.
 
     bench/compare.py main                   changes since main
     bench/compare.py --quick HEAD           changes of this tree: a minute
@@ -42,8 +42,8 @@ NOTABLE = 0.005
 class Change(NamedTuple):
     cell: Cell
     function: str
-    speed: Estimate  # speed of this tree, as a multiple of the other's
-    is_level: bool = False  # both cost less than a clock cycle, and about the same
+    speed: Estimate  # speed of this tree, as a multiple of the other revision's
+    is_level: bool = False  # both revisions take less than a clock cycle, and about equally long
 
     @property
     def is_notable(self) -> bool:
@@ -71,7 +71,8 @@ def commit_of(revision: str) -> str:
 
 
 def extract_commit(commit: str, folder: Path) -> Path:
-    """Extracts a commit. Removes builds of other commits: they may be newer than these files."""
+    """Extracts a commit; returns the folder of its files. Removes builds of another commit: they
+    may be newer than these files."""
     mark, source = folder / "commit", folder / "source"
     if not mark.is_file() or mark.read_text() != commit:
         shutil.rmtree(folder, ignore_errors=True)
@@ -83,7 +84,8 @@ def extract_commit(commit: str, folder: Path) -> Path:
 
 
 def make_lane(name: str, source: Path, folder: Path, work: Path, cpu: int) -> Lane:
-    """Starts the process that contains the library's functions of a revision."""
+    """Builds the library's functions of a revision, starts a process with them, and returns its
+    lane."""
     library = build.build_library(source, folder / "libcarry", build.LIBRARY)
     ours = [peer.name for peer in read_peers() if peer.ours]
     program, missing = build.build_language("c", ours, folder / "c", library, folder, source)

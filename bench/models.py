@@ -51,7 +51,7 @@ WORKS = {
     "crc32c": "sum/crc32c_kernels.def",
     "copy": "copy/kernels.def",
 }
-# A row: name and needs, preferences (models ignore them), and the width.
+# A row of a table of kernels: name, needs, preferences (which models ignore), and width.
 ROW = r"^CARRY_\w+_KERNEL\((?:{arch}|any), (\w+), ([^,]+),\s+[^,]+, (\d+)\)$"
 
 
@@ -67,7 +67,8 @@ def kernels(work: str, arch: str = "x86_64") -> list[Function]:
 def call_regions(
     stepper: Stepper, functions: list[Function], work: str, sizes: Iterable[int]
 ) -> dict[tuple[Function, int], list[Region]]:
-    """Returns the regions of each call: one that the next call overlaps, one that it waits for."""
+    """Returns the regions of each call: one that the next call overlaps and, except for copies, one
+    that the next call waits for."""
     keys = [(function, size) for function in functions for size in sizes]
     calls = [Call(function.symbol, work, size) for function, size in keys]
     waits = (False,) if work == "copy" else (False, True)
@@ -203,7 +204,7 @@ def run_aarch64(arguments: argparse.Namespace, mca: str, version: int) -> list[s
     return lines[:-1]
 
 
-# --- The program, for both ---
+# --- The program for all architectures ---
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares libcarry for Python, on this machine, with the code that programs in Python use today.
+"""Compares libcarry for Python, on this machine, with other code that programs in Python use.
 
-usage: bench/python.py --build BUILD [--quick] [--json]
+usage: bench/python.py [--build BUILD] [--quick] [--json]
 
-Contenders alternate; each figure is the median of many rounds, with its ratio to the first
+Contenders alternate; each figure is the median of several rounds, with its ratio to the first
 contender's. Contenders that are not installed are omitted. The capture for whole files is made in
 the folder for temporary files: 1 GiB, or 64 MiB with --quick.
 """
@@ -37,7 +37,7 @@ class Row:
 
     name: str
     unit: str
-    scale: float  # units of a figure for a second of a round
+    scale: float  # the figure, in `unit`, of a call that takes a second
     contenders: Contenders
     repeat: int = 1
     rounds: int = 15
@@ -182,7 +182,8 @@ def frames_of(path: Path) -> Contenders:
 
 
 class Findings:
-    """Reads a million findings from the stream, to its end, as consumers of Arrow do."""
+    """Checks a capture. The contender reads an Arrow stream with up to `count` findings to its
+    end."""
 
     def __init__(self, path: Path, count: int) -> None:
         import libcarry
@@ -197,7 +198,7 @@ class Findings:
         return {}
 
 
-# --- All of it ---
+# --- All measurements ---
 
 
 def rows(build: Path, folder: Path, quick: bool) -> Iterator[Row]:

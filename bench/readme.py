@@ -3,13 +3,13 @@
 """Writes the tables of README.md and docs/bench.md from results in the tree.
 
     bench/readme.py                 writes the tables again
-    bench/readme.py RESULT          the same, with another result in the README's large table
+    bench/readme.py RESULT          writes them, with RESULT in the README's large table
     bench/readme.py --check         only checks whether they are up to date (exit status 1 if not)
 
 A line before each table names its result, and the kind of table:
 
     <!-- table of RESULT -->        times by size and peer
-    <!-- short table of RESULT -->  a few of these, for a further CPU
+    <!-- short table of RESULT -->  a few of these times, for a further CPU
     <!-- losses of RESULT -->       lost cells; keeps the text of the last column
 
     <!-- end of the table -->       ends it; likewise "short table" or "losses" in place of "table"
@@ -41,7 +41,7 @@ BLOCK = re.compile(
     r"<!-- (table|short table|losses) of (\S+) -->\n(.*?)<!-- end of the \1 -->\n", re.DOTALL
 )
 
-# Columns: peers in C by name, and the fastest of each other language. The report shows all.
+# Columns: peers in C by name, and the fastest peer in Rust and in Go. The report shows all.
 PEERS_IN_C = {"dpdk": "DPDK", "linux": "Linux", "linux-generic": "Linux, C"}
 LANGUAGES = ("rust", "go")
 SMALL = 256
@@ -85,7 +85,7 @@ class Column:
 
 
 def fastest_of(found: result.Result, peers: list[str]) -> list[str]:
-    """Returns the function of these peers that is fastest in most rows of the table."""
+    """Returns the function of these peers that is fastest in the most rows of the table."""
     functions = found["functions"]
     names = {name for name in functions if functions[name]["peer"] in peers}
     return result.fastest((find_cell(found, *row) for row in ROWS), names)
@@ -140,7 +140,7 @@ def bold(found: result.Result, cell: dict[str, Any], name: str) -> str:
 
 
 def table_row(found: result.Result, mode: str, size: int, columns: list[Column]) -> str:
-    """Returns a row. The fastest time in it, except bounds, is bold."""
+    """Returns the row of a mode and size."""
     cell = find_cell(found, mode, size)
     shown = [bold(found, cell, column.function) for column in columns]
     return "| " + " | ".join([row_title(mode, size), *shown]) + " |"
@@ -158,12 +158,13 @@ def fill(text: str) -> list[str]:
 
 
 def fill_item(text: str) -> list[str]:
-    """Returns the lines of an item of a list; none for an empty text."""
+    """Returns the lines of an item of a list, or no lines for an empty text."""
     return [("  " if place else "- ") + line for place, line in enumerate(fill(text))]
 
 
 def column_sentence(found: result.Result, columns: list[Column]) -> str:
-    """Returns sentences about the columns, and about rows whose fastest function has no column."""
+    """Returns sentences about the columns, rows whose fastest function has no column, lowered
+    clocks, and missing peers."""
     chosen = [column for column in columns if found["functions"][column.function]["kind"] == "peer"]
     titles = dict.fromkeys(function_title(found, column.function) for column in chosen)
     text = f"Of variants and languages the fastest are shown: {'; '.join(titles)}."
@@ -179,7 +180,8 @@ def column_sentence(found: result.Result, columns: list[Column]) -> str:
 
 
 def clock_text(shown: Iterable[tuple[dict[str, Any], str | None]]) -> str:
-    """Returns a sentence about the arrow if the time of a function in a cell has one."""
+    """Returns a sentence about the arrow that marks a lowered clock; no text if no shown time has
+    an arrow."""
     slowest = max((cell["clock"].get(name, 1.0) for cell, name in shown), default=1.0)
     if slowest <= TOLERANCE:
         return ""
@@ -189,7 +191,7 @@ def clock_text(shown: Iterable[tuple[dict[str, Any], str | None]]) -> str:
 
 
 def python_sentence(found: result.Result) -> str:
-    """Returns a sentence about Python, as it is too slow for a column."""
+    """Returns a sentence about Python, which is too slow for a column."""
     for name in fastest_in(found, "python"):
         cells = (find_cell(found, *row)["speedup"] for row in ROWS)
         speeds = [speedup[name][0] for speedup in cells if name in speedup]

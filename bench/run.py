@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Measures the library among its peers; `make bench` runs it.
 
-Writes bench/results/<cpu>-<date>.json, and beside it a report, .html. An existing result is never
-replaced: the next one of a day is <cpu>-<date>-2.json.
+Writes bench/results/<cpu>-<date>.json, and beside it a report, .html. Without --out, an existing
+result is never replaced: the second result of a day is <cpu>-<date>-2.json.
 Exit status: 0; 4 if other programs used the machine so much that the interval of a headline is
-useless; 1 for errors.
+useless; 1 for errors; 130 if interrupted.
 
     bench/run.py                            all cells: at most a quarter of an hour
-    bench/run.py --quick --cpu 3            few of them, on that CPU: two minutes
+    bench/run.py --quick --cpu 3            a few cells, on CPU 3: two minutes
     bench/run.py --report bench/results/some-cpu-2026-01-02.json
                                             makes the report of a result again
 """
@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import measure.needs  # noqa: F401, it says what the others would not find
+import measure.needs  # noqa: F401, must be first: reports missing packages
 from measure import build, files, machine, plan, result, summary, usual
 from measure.claims import claims, noisy
 from measure.measure import Lane, Plan, Run, Subject, verify
@@ -59,7 +59,7 @@ def start_lanes(
 
 
 def measure_captures(tool: Path, quick: bool) -> dict[str, Any] | None:
-    """Returns the result of `carry bench capture`; None if it does not run."""
+    """Returns the result of `carry bench capture`, or None if it fails."""
     command = [tool, "bench", "capture", "--json", f"--size={CAPTURE_BYTES[quick]}"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=CAPTURE_SECONDS)
@@ -128,7 +128,8 @@ def make_result(
 
 
 def list_wrong(wrong: list[tuple[str, Any]], subjects: list[Subject]) -> list[dict[str, Any]]:
-    """Returns the functions that are wrong by the oracle, and those whose process died later."""
+    """Returns the functions that are wrong by the oracle, and functions whose process died
+    later."""
     rows = [{"function": name, "limit": v.limit, "text": v.text} for name, v in wrong]
     died = [subject for subject in subjects if subject.broken]
     return rows + [{"function": s.name, "limit": 0, "text": s.broken} for s in died]

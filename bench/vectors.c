@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the data that peers use, and the sums by the oracle: the files `data` and `vectors` of
- * CONTRACT.md.
+ * Writes the data that peers use, and the sums by the oracle: the files `data` and `vectors` that
+ * CONTRACT.md describes.
  *
  * usage: vectors FOLDER MIB < CELLS
  *
- * The first MIB of `data` are random. Each line of CELLS is "OFFSET TO SIZE" of a cell that will be
- * timed there. After them, only for vectors, are bytes of all ones, of all zeros, and words whose
- * sums often carry.
+ * The first MIB mebibytes of `data` are random. Each line of CELLS is "OFFSET TO SIZE" of a cell
+ * that will be timed on random bytes. The bytes after the random ones are only for vectors: all
+ * ones, all zeros, and words whose sums often carry.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "harness/oracle.h"
 
 #define PATTERN_BYTES ((size_t)1 << 18)
-#define MARGIN        4096 /* for peers that read the bytes after a copy */
+#define MARGIN        4096 /* the bytes after a copy must not change */
 #define SMALL         256  /* every smaller size is tested */
 #define LARGEST       65536
 
@@ -69,7 +69,7 @@ static void add_vector(size_t offset, size_t to, size_t size, uint32_t seed) {
     vectors[vector_count++] = (struct vector){offset, to, size, seed};
 }
 
-/* Adds vectors of a size on each pattern, at random alignments, with and without an earlier sum. */
+/* Adds vectors of a size on each pattern, at random alignments, with and without a seed. */
 static void add_size(size_t size) {
     for (size_t pattern = 0; pattern < 4; pattern++) {
         size_t offset = pattern ? random_size + (pattern - 1) * PATTERN_BYTES : 0;

@@ -35,4 +35,17 @@ static inline uint64_t load64(const uint8_t *bytes, bool swap) {
     return swap ? __builtin_bswap64(value) : value;
 }
 
+/* Loads numbers with the lowest byte first. */
+static inline uint16_t load16_lowest(const uint8_t *bytes) {
+    return (uint16_t)(bytes[1] << 8 | bytes[0]);
+}
+
+static inline uint32_t load32_lowest(const uint8_t *bytes) {
+    return (uint32_t)load16_lowest(bytes + 2) << 16 | load16_lowest(bytes);
+}
+
+static inline uint64_t load64_lowest(const uint8_t *bytes) {
+    return (uint64_t)load32_lowest(bytes + 4) << 32 | load32_lowest(bytes);
+}
+
 #endif

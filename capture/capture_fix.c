@@ -17,23 +17,52 @@ struct fix {
     const struct carry_capture_sink *sink;
     struct carry_capture_progress progress;
     uint64_t before; /* bytes of the file that the first pass read */
-    bool is_bomb;    /* it unpacks to more than the limit */
-    bool cancelled;  /* by options.progress */
+    bool is_bomb;    /* the capture unpacks to more than the limit */
+    bool cancelled;  /* options.progress cancelled */
 };
 
 /* Sets is_bomb if a compressed capture unpacks to more than the limit. */
 static void count_bytes(struct fix *fix) {
     const struct carry_capture *capture = fix->capture;
-    const uint64_t most = UNPACKED_FREE + UNPACKED_FACTOR * carry_capture_position(capture);
-    fix->is_bomb |=
-        carry_capture_is_compressed(capture) && carry_input_offset(&capture->input) > most;
+    if (carry_capture_is_compressed(capture))
+        fix->is_bomb |= carry_input_offset(&capture->input) >
+                        UNPACKED_FREE + UNPACKED_FACTOR * carry_capture_position(capture);
+}
+
+/* Writes a changed span, as far as it is before `end`. */
+static int rewrite_span(struct fix *fix, const struct span *span, const uint8_t *bytes,
+                        uint64_t end) {
+    const uint64_t start = carry_input_start(&fix->capture->input);
+    const uint64_t from = span->from > start ? span->from : start;
+    const uint64_t to = span->to < end ? span->to : end;
+    return from < to ? fix->sink->rewrite(fix->sink->user, from, bytes + (from - start),
+                                          (size_t)(to - from))
+                     : 0;
+}
+
+/* Writes the changed blocks among the bytes that leave the window, for a sink that holds the
+   others. Returns 0 or a negative errno. */
+static int rewrite_changed(struct fix *fix, const uint8_t *bytes, size_t size) {
+    const struct spans changed = fix->repair.changed;
+    const uint64_t end = carry_input_start(&fix->capture->input) + size;
+    int result = 0;
+    fix->repair.changed.count = 0;
+    for (const struct span *span = changed.all; span < changed.all + changed.count && !result;
+         span++) {
+        result = rewrite_span(fix, span, bytes, end);
+        if (span->to > end)
+            carry_spans_add(&fix->repair.changed, end, span->to);
+    }
+    return result;
 }
 
 static bool take_bytes(void *context, const void *bytes, size_t size) {
     struct fix *fix = context;
+    const struct carry_capture_sink *sink = fix->sink;
     int *error = &fix->repair.sink_error;
     if (size && !*error)
-        *error = -fix->sink->write(fix->sink->user, bytes, size);
+        *error = -(sink->write ? sink->write(sink->user, bytes, size)
+                               : rewrite_changed(fix, bytes, size));
     count_bytes(fix);
     return !fix->is_bomb && !*error;
 }
@@ -44,6 +73,11 @@ static bool fix_has_ended(const struct fix *fix) {
 
 static bool is_stream(const struct fix *fix) {
     return fix->sink && !fix->sink->rewrite;
+}
+
+/* Checks whether the sink holds all bytes already. */
+static bool is_place(const struct fix *fix) {
+    return fix->sink && !fix->sink->write;
 }
 
 static void report_progress(struct fix *fix) {
@@ -58,7 +92,7 @@ static bool wants_more(struct fix *fix) {
     return !fix_has_ended(fix);
 }
 
-/* Counts bytes between packets too, as a single skipped block may be all that is unpacked. */
+/* Counts bytes between packets too: a single skipped block may unpack to any number of bytes. */
 static int count_on_full(void *context) {
     count_bytes(context);
     return wants_more(context) ? 0 : ECANCELED;
@@ -69,6 +103,13 @@ static int count_on_full(void *context) {
 static uint64_t keep_fragments(void *context, uint64_t from) {
     const struct fix *fix = context;
     return carry_reassembler_earliest(fix->repair.reassembler, from);
+}
+
+/* Keeps the block that the next packet may change, too, so that whole blocks are rewritten. */
+static uint64_t keep_block(void *context, uint64_t from) {
+    const struct fix *fix = context;
+    const uint64_t block = carry_input_offset(&fix->capture->input) & ~(SPANS_BLOCK - 1);
+    return block > from ? block : from;
 }
 
 /* Flushes while the input is idle, so that a reader of the stream gets each packet at once. */
@@ -91,7 +132,7 @@ static bool fix_selects(const struct fix *fix, const struct carry_capture_packet
     return !options->select || options->select(options->user, packet);
 }
 
-/* Reads the capture for the first time, if it is read twice. */
+/* Learns about senders in a first pass, if the capture is read twice. */
 static int learn_senders(struct fix *fix) {
     struct carry_capture_packet packet;
     if (!carry_capture_fix_reads_twice(fix->capture, &fix->repair.options))
@@ -130,7 +171,7 @@ static int repair_packets(struct fix *fix) {
     return result;
 }
 
-/* Returns the result; the first condition that holds has precedence. */
+/* Returns the first failure in the order of these conditions, or else `end`. */
 static int fix_result(struct fix *fix, bool has_memory, int end) {
     struct carry_capture *capture = fix->capture;
     if (!has_memory)
@@ -145,7 +186,8 @@ static int fix_result(struct fix *fix, bool has_memory, int end) {
     return end;
 }
 
-/* Refuses a file that is not recognised: a damaged beginning then counts as unrecognised. */
+/* Returns the error for a file of an unrecognised format. Damage at its beginning counts as
+   unrecognised. */
 static int refuse_capture(struct fix *fix) {
     const struct carry_capture_packet *packet;
     struct carry_capture *capture = fix->capture;
@@ -175,12 +217,16 @@ static int run_repair(struct fix *fix) {
     struct carry_capture *capture = fix->capture;
     if (!carry_reader_is_fresh(capture))
         return carry_format_fail_text(capture, CARRY_ERROR_INVALID, "has been read from already");
+    if (fix->sink && !fix->sink->write && !fix->sink->rewrite)
+        return carry_format_fail_text(capture, CARRY_ERROR_INVALID, "has no place for its copy");
     if (!carry_repair_open(&fix->repair))
         return carry_format_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
     capture->input.watcher = (struct input_watcher){
         .full = count_on_full,
         .idle = flush_on_idle,
-        .keep = is_stream(fix) ? keep_fragments : NULL,
+        .keep = is_stream(fix)  ? keep_fragments
+                : is_place(fix) ? keep_block
+                                : NULL,
         .context = fix,
     };
     int result = carry_reader_recognises(capture) ? copy_capture(fix) : refuse_capture(fix);

@@ -18,6 +18,19 @@ static const struct carry_capture_cause_words words[CARRY_CAPTURE_CAUSE_COUNT] =
 #undef CARRY_CAPTURE_CAUSE
 };
 
+/* Where the evidence of each cause is: in the frame, in flags or the link header, or in its flow.
+ */
+static const enum {
+    EVIDENCE_FRAME,
+    EVIDENCE_SAID,
+    EVIDENCE_FLOW
+} evidences[] = {
+#define CARRY_CAPTURE_CAUSE(id, name, verdict, evidence, one, many, advice)                        \
+    [CARRY_CAPTURE_CAUSE_##id] = EVIDENCE_##evidence,
+#include <carry/capture_causes.def>
+#undef CARRY_CAPTURE_CAUSE
+};
+
 const struct carry_capture_cause_words *carry_capture_describe_cause(unsigned cause) {
     const bool is_row = cause != CARRY_CAPTURE_CAUSE_NONE && cause < CARRY_CAPTURE_CAUSE_COUNT;
     return is_row ? &words[cause] : NULL;
@@ -59,20 +72,52 @@ struct suspect {
     const struct carry_frame *frame;
     const struct carry_packet_sum *sum;
     uint32_t difference;
+    const struct carry_packet_sum *sums; /* sums of the frame, as far as they are known */
+    size_t count;
+    struct assumed *assumed; /* NULL: the tests compare, and list nothing */
 };
 
+/* The assumptions that the tests of causes make about a sum. While they are listed, the results of
+   the tests are ignored. */
+struct assumed {
+    enum carry_capture_cause cause; /* whose test is running */
+    struct carry_capture_assumption *list;
+    size_t count;
+};
+
+/* Returns the value that differs from the expected one by `difference`. In UDP, 0 is sent as
+   0xffff. */
+static uint32_t value_off_by(const struct carry_packet_sum *sum, uint32_t difference) {
+    const uint32_t value = add_mod(sum->expected, difference);
+    return value || sum->protocol != CARRY_PROTOCOL_UDP ? value : UINT16_MAX;
+}
+
+/* Lists an assumption, unless it makes no difference to this sum or the list is full. */
+static void list_assumption(const struct suspect *suspect, uint32_t difference, const char *text) {
+    struct assumed *assumed = suspect->assumed;
+    if (difference % MODULUS && assumed->count < CARRY_CAPTURE_ASSUMPTIONS)
+        assumed->list[assumed->count++] = (struct carry_capture_assumption){
+            .text = text,
+            .cause = assumed->cause,
+            .value = value_off_by(suspect->sum, difference),
+        };
+}
+
 /* Checks whether the checksum would be right if the sum of the covered bytes, or of the
-   pseudo-header, were larger by `more`. */
-static bool is_right_with(const struct suspect *suspect, uint32_t more) {
-    return suspect->difference == negate_mod(more) % MODULUS;
+   pseudo-header, were smaller by `less`. `text` describes this; it follows "would be right". */
+static bool is_right_without(const struct suspect *suspect, uint32_t less, const char *text) {
+    if (!suspect->assumed)
+        return suspect->difference == less % MODULUS;
+    list_assumption(suspect, less, text);
+    return false;
 }
 
-static bool is_right_without(const struct suspect *suspect, uint32_t less) {
-    return suspect->difference == less % MODULUS;
+static bool is_right_with(const struct suspect *suspect, uint32_t more, const char *text) {
+    return is_right_without(suspect, negate_mod(more), text);
 }
 
-/* Returns the bit, of the covered bytes or the field, that makes this difference when it flips; 16
-   if no bit does. */
+/* Returns which bit of the covered bytes or the field makes this difference when it flips; 16 if no
+   bit does. */
 static uint32_t bit_of(uint32_t difference) {
     uint32_t bit = 0;
     while (bit < 16 && difference != 1u << bit && difference != negate_mod(1u << bit))
@@ -80,16 +125,17 @@ static uint32_t bit_of(uint32_t difference) {
     return bit;
 }
 
-/* Checks for what other causes may have in common with damage: they leave it to this one. */
+/* Checks for a flipped bit. This cause has precedence over other causes that fit. */
 static bool fits_one_bit(const struct suspect *suspect) {
-    return bit_of(suspect->difference) < 16;
+    return !suspect->assumed && bit_of(suspect->difference) < 16;
 }
 
 static bool fits_zero(const struct suspect *suspect) {
     return suspect->sum->stored == 0;
 }
 
-/* Checks for the sum over bytes that contain the right sum. It may also be 0, as ZERO says. */
+/* Checks for a sum over bytes that contained the right sum. A field of 0 may have the same cause:
+   see ZERO. */
 static bool fits_twice(const struct suspect *suspect) {
     return suspect->sum->field_size == 2 && suspect->sum->stored == UINT16_MAX &&
            !fits_one_bit(suspect);
@@ -104,26 +150,31 @@ static bool fits_adler32(const struct suspect *suspect) {
 }
 
 static bool fits_not_inverted(const struct suspect *suspect) {
-    return is_right_with(suspect, 2 * suspect->sum->expected);
+    return is_right_with(suspect, 2 * suspect->sum->expected, "if it were not inverted");
 }
 
 static bool fits_swapped(const struct suspect *suspect) {
-    return suspect->sum->stored == __builtin_bswap16((uint16_t)suspect->sum->expected);
+    const uint32_t expected = suspect->sum->expected;
+    const uint32_t swapped = __builtin_bswap16((uint16_t)expected);
+    return is_right_without(suspect, add_mod(swapped, negate_mod(expected)),
+                            "with its bytes swapped");
 }
 
 static bool fits_no_pseudo(const struct suspect *suspect) {
-    return suspect->sum->pseudo && is_right_without(suspect, folded_number(suspect->sum->pseudo));
+    return suspect->sum->pseudo && is_right_without(suspect, folded_number(suspect->sum->pseudo),
+                                                    "without the pseudo-header");
 }
 
-/* Checks for the sum over a field that holds the sum of the pseudo-header. */
+/* Checks for a sum computed while the field still held the sum of the pseudo-header. */
 static bool fits_pseudo_twice(const struct suspect *suspect) {
     return suspect->sum->pseudo && !fits_one_bit(suspect) &&
-           is_right_with(suspect, folded_number(suspect->sum->pseudo));
+           is_right_with(suspect, folded_number(suspect->sum->pseudo),
+                         "with the pseudo-header counted twice");
 }
 
-/* Returns the bytes between the start of the IP header (over IPv6, the end of its fixed header) and
-   the transport header. A sender that uses IP's length in the pseudo-header counts these too
-   much. */
+/* Returns the number of bytes between the start of the IP header (over IPv6, the end of its fixed
+   header) and the transport header. A sender that puts IP's length into the pseudo-header counts
+   these bytes too. */
 static uint32_t headers_before(const struct carry_packet_sum *sum) {
     const uint32_t fixed = sum->version == 6 ? 40 : 0;
     return sum->cover_offset - sum->network_offset - fixed;
@@ -131,28 +182,30 @@ static uint32_t headers_before(const struct carry_packet_sum *sum) {
 
 static bool fits_pseudo_length(const struct suspect *suspect) {
     const struct carry_packet_sum *sum = suspect->sum;
-    return sum->pseudo && (is_right_without(suspect, sum->pseudo_size) ||
-                           is_right_with(suspect, headers_before(sum)));
+    return sum->pseudo && !fits_one_bit(suspect) &&
+           (is_right_without(suspect, sum->pseudo_size,
+                             "with a length of 0 in the pseudo-header") ||
+            is_right_with(suspect, headers_before(sum), "with the IP length in the pseudo-header"));
 }
 
 /* Checks whether the checksum would be right with these addresses in the pseudo-header. */
 static bool is_right_between(const struct suspect *suspect,
                              const struct carry_capture_address *from,
-                             const struct carry_capture_address *to) {
+                             const struct carry_capture_address *to, const char *text) {
     const struct carry_packet_sum *sum = suspect->sum;
     const uint32_t other =
         sum->version == 6
             ? carry_sum_pseudo6(from->bytes, to->bytes, sum->pseudo_protocol, sum->pseudo_size, 0)
             : carry_sum_pseudo4(from->bytes, to->bytes, sum->pseudo_protocol, sum->pseudo_size, 0);
-    return is_right_with(suspect,
-                         add_mod(folded_number(other), negate_mod(folded_number(sum->pseudo))));
+    return is_right_with(
+        suspect, add_mod(folded_number(other), negate_mod(folded_number(sum->pseudo))), text);
 }
 
 static bool fits_pseudo_address(const struct suspect *suspect) {
     const struct ends ends = carry_ends_of(suspect->frame, suspect->sum);
     return suspect->sum->pseudo && !fits_one_bit(suspect) &&
-           (is_right_between(suspect, &ends.from, &ends.to) ||
-            is_right_between(suspect, &ends.from, &ends.from));
+           (is_right_between(suspect, &ends.from, &ends.to, "with the IP header's addresses") ||
+            is_right_between(suspect, &ends.from, &ends.from, "with the source address twice"));
 }
 
 #define NEXT_HEADER_AT  6 /* in the header of IPv6 */
@@ -160,20 +213,22 @@ static bool fits_pseudo_address(const struct suspect *suspect) {
 #define PROTOCOL_ICMPV6 58
 
 /* Checks whether the checksum would be right with this protocol in the pseudo-header. */
-static bool is_right_for(const struct suspect *suspect, uint32_t protocol) {
-    return is_right_with(suspect, add_mod(protocol, negate_mod(suspect->sum->pseudo_protocol)));
+static bool is_right_for(const struct suspect *suspect, uint32_t protocol, const char *text) {
+    return is_right_with(suspect, add_mod(protocol, negate_mod(suspect->sum->pseudo_protocol)),
+                         text);
 }
 
 static bool fits_pseudo_protocol(const struct suspect *suspect) {
     const struct carry_packet_sum *sum = suspect->sum;
     const uint8_t *header = (const uint8_t *)suspect->frame->data + sum->network_offset;
     return sum->pseudo && sum->version == 6 && !fits_one_bit(suspect) &&
-           (is_right_for(suspect, header[NEXT_HEADER_AT]) ||
-            (sum->pseudo_protocol == PROTOCOL_ICMPV6 && is_right_for(suspect, PROTOCOL_ICMP)));
+           (is_right_for(suspect, header[NEXT_HEADER_AT], "with the protocol of the next header") ||
+            (sum->pseudo_protocol == PROTOCOL_ICMPV6 &&
+             is_right_for(suspect, PROTOCOL_ICMP, "with the protocol of ICMP")));
 }
 
-/* Returns the sum and the size of the bytes that follow the packet in the frame; false if there are
-   none, or if not all of the frame was captured. */
+/* Gets the sum and the size of the bytes that follow the packet in the frame. Returns false if
+   there are none, or if the frame was not captured completely. */
 static bool find_padding(const struct suspect *suspect, uint32_t *sum, uint32_t *size) {
     const struct carry_frame *frame = suspect->frame;
     const uint64_t end = (uint64_t)suspect->sum->cover_offset + suspect->sum->cover_size;
@@ -187,20 +242,25 @@ static bool find_padding(const struct suspect *suspect, uint32_t *sum, uint32_t 
 
 static bool fits_padding(const struct suspect *suspect) {
     uint32_t more, size;
-    return suspect->sum->protocol != CARRY_PROTOCOL_IP && find_padding(suspect, &more, &size) &&
-           (is_right_with(suspect, more) ||
-            (suspect->sum->pseudo && is_right_with(suspect, add_mod(more, size))));
+    return suspect->sum->protocol != CARRY_PROTOCOL_IP && !fits_one_bit(suspect) &&
+           find_padding(suspect, &more, &size) &&
+           (is_right_with(suspect, more, "with the bytes after the packet") ||
+            (suspect->sum->pseudo &&
+             is_right_with(suspect, add_mod(more, size),
+                           "with the bytes after the packet, and their length")));
 }
 
-/* Checks what became of the last byte of an odd number, which is the upper half of a word. Other
-   senders leave it out, or add it as the lower half. */
+/* Checks whether the last byte was summed wrongly. If the number of covered bytes is odd, the last
+   byte is the upper half of a word. Some senders omit this byte, or add it as the lower half. */
 static bool fits_odd_byte(const struct suspect *suspect) {
     const struct carry_packet_sum *sum = suspect->sum;
     if (sum->cover_size % 2 == 0 || fits_one_bit(suspect))
         return false;
     const uint8_t *data = suspect->frame->data;
     const uint32_t last = data[sum->cover_offset + sum->cover_size - 1];
-    return is_right_without(suspect, last << 8) || is_right_without(suspect, (last << 8) - last);
+    return is_right_without(suspect, last << 8, "without the last byte") ||
+           is_right_without(suspect, (last << 8) - last,
+                            "with the last byte in the other half of its word");
 }
 
 #define TTL_AT  8
@@ -209,12 +269,13 @@ static bool fits_odd_byte(const struct suspect *suspect) {
 static bool fits_ttl(const struct suspect *suspect) {
     const uint8_t *header = (const uint8_t *)suspect->frame->data + suspect->sum->cover_offset;
     return suspect->sum->protocol == CARRY_PROTOCOL_IP && header[TTL_AT] < UINT8_MAX &&
-           is_right_with(suspect, TTL_ONE);
+           is_right_with(suspect, TTL_ONE, "for a TTL that is higher by one");
 }
 
 /* --- A carry that was lost --- */
 
-/* The sums of the upper and of the lower bytes of 16-bit words: a byte order each way. */
+/* The sums of the upper and the lower bytes of 16-bit words, from which the sum in either byte
+   order follows. */
 struct byte_sums {
     uint64_t upper, lower;
 };
@@ -224,7 +285,7 @@ static void add_bytes(struct byte_sums *sums, const uint8_t *bytes, size_t size)
         *(i % 2 ? &sums->lower : &sums->upper) += bytes[i];
 }
 
-/* Sums what the checksum covers without folding, with 0 in its field. */
+/* Sums the bytes that the checksum covers, with its field as 0, and does not fold the sums. */
 static struct byte_sums unfolded_sums(const struct suspect *suspect) {
     const struct carry_packet_sum *sum = suspect->sum;
     const struct ends ends = carry_ends_of(suspect->frame, sum);
@@ -244,8 +305,9 @@ static struct byte_sums unfolded_sums(const struct suspect *suspect) {
     return sums;
 }
 
-/* The most carries of a sum, so that a flipped bit hardly ever looks like a lost carry: with both
-   byte orders, 2 of 32 flips, and then 1 sum of 65536 / CARRIES_MAX. */
+/* A limit on the carries of a sum, so that a flipped bit hardly ever looks like a lost carry: 2 of
+   32 flips change the sum by as much as a lost carry, and then 1 of 65536 / CARRIES_MAX sums would
+   lose a carry. */
 #define CARRIES_MAX 1024
 
 /* Checks whether folding this sum once leaves a carry. */
@@ -254,20 +316,26 @@ static bool loses_carry(uint64_t sum) {
     return carries < CARRIES_MAX && (sum & UINT16_MAX) + carries > UINT16_MAX;
 }
 
-/* Checks whether the sum is the right one: addresses may be elsewhere, and bytes may not count. */
+/* Checks whether a sum of unfolded_sums() gives the expected checksum. It does not if the
+   pseudo-header has other addresses than the IP header, or if some covered bytes do not count. */
 static bool is_expected(const struct suspect *suspect, uint64_t sum) {
     return (sum + suspect->sum->expected) % MODULUS == 0;
 }
 
 static bool fits_lost_carry(const struct suspect *suspect) {
-    if (suspect->difference != 1 && suspect->difference != 1u << 8)
+    if (!suspect->assumed && suspect->difference != 1 && suspect->difference != 1u << 8)
         return false;
     const struct byte_sums sums = unfolded_sums(suspect);
     const uint64_t big = (sums.upper << 8) + sums.lower, little = (sums.lower << 8) + sums.upper;
-    return is_expected(suspect, big) && loses_carry(suspect->difference == 1 ? big : little);
+    if (!is_expected(suspect, big))
+        return false;
+    return (loses_carry(big) && is_right_without(suspect, 1, "if it were folded only once")) ||
+           (loses_carry(little) &&
+            is_right_without(suspect, 1u << 8, "if it were folded only once, bytes swapped"));
 }
 
-/* Checks for one of the two reasons why an IPv4 header's sum is partial; BY_SENDER is the other. */
+/* Checks whether the frame itself shows that an IPv4 header's sum is partial. BY_SENDER is the
+   cause if only other frames show it. */
 static bool fits_beside_partial(const struct suspect *suspect) {
     return suspect->sum->protocol == CARRY_PROTOCOL_IP && suspect->sum->cause == CARRY_CAUSE_HEADER;
 }
@@ -278,6 +346,21 @@ static bool fits_by_sender(const struct suspect *suspect) {
 
 static bool fits_around_partial(const struct suspect *suspect) {
     return suspect->sum->expected == suspect->sum->stored;
+}
+
+/* Checks whether a good sum of the frame covers the field. The checksum of an error message always
+   covers the packet that it quotes. */
+static bool fits_inside_good(const struct suspect *suspect) {
+    const struct carry_packet_sum *inner = suspect->sum;
+    if (inner->quoted)
+        return false;
+    for (size_t i = 0; i < suspect->count; i++) {
+        const struct carry_packet_sum *sum = &suspect->sums[i];
+        if (sum->verdict == CARRY_VERDICT_GOOD && sum->cover_offset <= inner->field_offset &&
+            inner->field_offset - sum->cover_offset < sum->cover_size)
+            return true;
+    }
+    return false;
 }
 
 static bool fits_offload(const struct suspect *suspect) {
@@ -298,18 +381,60 @@ static const struct {
 #undef CARRY_CAPTURE_CAUSE
 };
 
-enum carry_capture_cause carry_cause_of(const struct carry_frame *frame,
-                                        const struct carry_packet_sum *sum) {
-    const struct suspect suspect = {frame, sum, carry_cause_difference(sum)};
+/* Returns the cause of sum `index` of the `count` sums of a frame. */
+static enum carry_capture_cause find_frame_cause(const struct carry_frame *frame,
+                                                 const struct carry_packet_sum *sums, size_t count,
+                                                 size_t index) {
+    const struct carry_packet_sum *sum = &sums[index];
+    const struct suspect suspect = {frame, sum, carry_cause_difference(sum), sums, count, NULL};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         if (tests[i].verdict == sum->verdict && tests[i].fits(&suspect))
             return tests[i].cause;
     return CARRY_CAPTURE_CAUSE_NONE;
 }
 
+enum carry_capture_cause carry_cause_of(const struct carry_frame *frame,
+                                        const struct carry_packet_sum *sum) {
+    return find_frame_cause(frame, sum, 1, 0);
+}
+
+/* --- What the tests assume --- */
+
+static bool is_of_frame(unsigned cause) {
+    return cause && cause < CARRY_CAPTURE_CAUSE_COUNT && evidences[cause] == EVIDENCE_FRAME;
+}
+
+/* Keeps the assumptions that the stored value fits. Returns how many. */
+static size_t keep_fitting(const struct carry_packet_sum *sum,
+                           struct carry_capture_assumption *list, size_t count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (list[i].value % MODULUS == sum->stored % MODULUS)
+            list[kept++] = list[i];
+    return kept;
+}
+
+size_t carry_cause_assume(const struct carry_frame *frame, const struct carry_packet_sum *sum,
+                          unsigned cause,
+                          struct carry_capture_assumption list[CARRY_CAPTURE_ASSUMPTIONS]) {
+    struct assumed assumed = {.list = list};
+    const struct suspect suspect = {frame, sum, carry_cause_difference(sum), sum, 1, &assumed};
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        assumed.cause = tests[i].cause;
+        if (tests[i].verdict == sum->verdict && (!is_of_frame(cause) || tests[i].cause == cause))
+            tests[i].fits(&suspect);
+    }
+    return is_of_frame(cause) ? keep_fitting(sum, list, assumed.count) : assumed.count;
+}
+
+bool carry_cause_is_of_flow(unsigned cause) {
+    return cause && cause < CARRY_CAPTURE_CAUSE_COUNT && evidences[cause] == EVIDENCE_FLOW;
+}
+
 /* --- What the capturing machine said --- */
 
-/* Checks whether the field holds the sum of the pseudo-header, for a network card to complete. */
+/* Checks whether the field holds the sum of the pseudo-header, for a network card to complete: such
+   a sum is called open. */
 static bool holds_pseudo_sum(const struct carry_packet_sum *sum) {
     return sum->verdict == CARRY_VERDICT_PARTIAL && sum->protocol != CARRY_PROTOCOL_IP &&
            sum->expected != sum->stored && !sum->quoted;
@@ -322,8 +447,8 @@ static size_t count_pseudo_sums(const struct carry_packet_sum *sums, size_t coun
     return open;
 }
 
-/* Checks whether the packet's flags mean this sum: without the offset of the field, they are
-   certain only if a single sum is open. */
+/* Checks whether the packet's flags mean this sum. Without the offset of the field, that is certain
+   only if a single sum is open. */
 static bool is_certain(const struct carry_capture_packet *packet,
                        const struct carry_packet_sum *sums, size_t count,
                        const struct carry_packet_sum *sum) {
@@ -340,8 +465,8 @@ static bool is_local(const struct carry_capture_packet *packet,
     return carry_ends_are_local(&ends);
 }
 
-/* Returns the cause of an open sum that was received. No physical link transmits the note that a
-   sum is left, so its receiver trusts the sender. */
+/* Returns the cause of an open sum in a packet that was received. No physical link transmits the
+   note that a sum is left, so a packet with this note came over a virtual link. */
 static enum carry_capture_cause cause_of_received(const struct carry_capture_packet *packet) {
     return packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT ? CARRY_CAPTURE_CAUSE_PASSED_ON
                                                          : CARRY_CAPTURE_CAUSE_RECEIVED;
@@ -358,8 +483,8 @@ static enum carry_capture_cause cause_of_open(const struct carry_capture_packet 
     return is_local(packet, sum) ? CARRY_CAPTURE_CAUSE_LOCAL : causes[carry_direction_of(packet)];
 }
 
-/* Checks whether this is the last sum of the frame, apart from those of IP headers and quoted
-   packets. */
+/* Checks whether a sum is not of an IP header, and is followed only by sums of IP headers and of
+   quoted packets. */
 static bool is_last_sum(const struct carry_packet_sum *sums, size_t count,
                         const struct carry_packet_sum *sum) {
     for (const struct carry_packet_sum *later = sum + 1; later < sums + count; later++)
@@ -376,7 +501,7 @@ static bool any_good_sum(const struct carry_packet_sum *sums, size_t count) {
 }
 
 /* Checks whether the packet's flags say that this bad sum is left to the card: by its offset or,
-   without one, because it is the frame's last and no sum is open. */
+   without an offset, because it is the frame's last sum and no sum is open. */
 static bool flagged_partial(const struct carry_capture_packet *packet,
                             const struct carry_packet_sum *sums, size_t count,
                             const struct carry_packet_sum *sum) {
@@ -387,9 +512,9 @@ static bool flagged_partial(const struct carry_capture_packet *packet,
     return !count_pseudo_sums(sums, count) && is_last_sum(sums, count, sum);
 }
 
-/* Checks whether the packet's flags call this bad sum valid. They do not say which sums were
-   verified, so they count only where no sum but an IP header's is good; IP headers' own sums are
-   never meant. */
+/* Checks whether the packet's flags call this bad sum valid. The flags do not say which sums were
+   verified, so they count only if no sum is good, apart from sums of IP headers. They never mean
+   the sums of IP headers. */
 static bool flagged_valid(const struct carry_capture_packet *packet,
                           const struct carry_packet_sum *sums, size_t count,
                           const struct carry_packet_sum *sum) {
@@ -408,11 +533,36 @@ bool carry_cause_contradicts(const struct carry_capture_packet *packet,
     return count > 0;
 }
 
+/* Checks whether both sums cover the addresses of the same packet: `header` is the sum of its IPv4
+   header; `other` is the sum of its content or, if an ICMP error quotes it, of the error. */
+static bool cover_same_addresses(const struct carry_packet_sum *header,
+                                 const struct carry_packet_sum *other) {
+    if (header->protocol != CARRY_PROTOCOL_IP || other->verdict != CARRY_VERDICT_BAD)
+        return false;
+    if (header->reason == CARRY_REASON_QUOTED)
+        return other->protocol == CARRY_PROTOCOL_ICMP;
+    return header->verdict == CARRY_VERDICT_BAD && other->pseudo &&
+           header->network_offset == other->network_offset;
+}
+
+/* Checks whether another sum over the same addresses is off by the same difference. */
+static bool are_addresses_changed(const struct carry_packet_sum *sums, size_t count,
+                                  const struct carry_packet_sum *sum) {
+    const uint32_t difference = carry_cause_difference(sum);
+    for (size_t i = 0; i < count; i++)
+        if ((cover_same_addresses(sum, &sums[i]) || cover_same_addresses(&sums[i], sum)) &&
+            carry_cause_difference(&sums[i]) == difference)
+            return true;
+    return false;
+}
+
 static struct evidence evidence_of_bad(const struct carry_capture_packet *packet,
                                        const struct carry_packet_sum *sums, size_t count,
                                        const struct carry_packet_sum *sum) {
     const struct carry_frame frame = carry_capture_frame(packet);
     struct evidence evidence = {.cause = carry_cause_of(&frame, sum)};
+    if (!evidence.cause && are_addresses_changed(sums, count, sum))
+        evidence.cause = CARRY_CAPTURE_CAUSE_ADDRESS_CHANGED;
     if (flagged_partial(packet, sums, count, sum))
         evidence.cause = CARRY_CAPTURE_CAUSE_SAID_LEFT;
     else if (flagged_valid(packet, sums, count, sum))
@@ -429,22 +579,25 @@ static struct evidence evidence_of_illegal(const struct carry_capture_packet *pa
 }
 
 static enum carry_capture_cause cause_of_partial(const struct carry_capture_packet *packet,
-                                                 const struct carry_packet_sum *sum) {
+                                                 const struct carry_packet_sum *sums, size_t count,
+                                                 size_t index) {
     const struct carry_frame frame = carry_capture_frame(packet);
-    if (holds_pseudo_sum(sum))
-        return cause_of_open(packet, sum);
+    const struct carry_packet_sum *sum = &sums[index];
     if (carry_local_headers_is_left(sum) && carry_local_headers_is_local(&frame, sum))
         return CARRY_CAPTURE_CAUSE_LOCAL;
-    return carry_cause_of(&frame, sum);
+    const enum carry_capture_cause cause = find_frame_cause(&frame, sums, count, index);
+    return cause != CARRY_CAPTURE_CAUSE_INSIDE_GOOD && holds_pseudo_sum(sum)
+               ? cause_of_open(packet, sum)
+               : cause;
 }
 
 static struct evidence evidence_of_partial(const struct carry_capture_packet *packet,
                                            const struct carry_packet_sum *sums, size_t count,
-                                           const struct carry_packet_sum *sum) {
+                                           size_t index) {
     return (struct evidence){
-        .cause = cause_of_partial(packet, sum),
-        .certainty =
-            is_certain(packet, sums, count, sum) ? CARRY_CAPTURE_CERTAIN : CARRY_CAPTURE_INFERRED,
+        .cause = cause_of_partial(packet, sums, count, index),
+        .certainty = is_certain(packet, sums, count, &sums[index]) ? CARRY_CAPTURE_CERTAIN
+                                                                   : CARRY_CAPTURE_INFERRED,
     };
 }
 
@@ -454,7 +607,7 @@ struct evidence carry_cause_find(const struct carry_capture_packet *packet,
     case CARRY_VERDICT_BAD:
         return evidence_of_bad(packet, sums, count, &sums[index]);
     case CARRY_VERDICT_PARTIAL:
-        return evidence_of_partial(packet, sums, count, &sums[index]);
+        return evidence_of_partial(packet, sums, count, index);
     case CARRY_VERDICT_ILLEGAL:
         return evidence_of_illegal(packet, &sums[index]);
     default:

@@ -7,17 +7,18 @@
 
 #include "local_headers.h"
 #include "pipeline.h"
+#include "raw_ip.h"
 #include "reassemble.h"
 #include "summary.h"
 #include "threads.h"
 
 struct carry_capture_checker {
     struct carry_capture_check_options options;
-    struct carry_capture_judge judge; /* its functions are NULL if there is none */
-    void **states;                    /* of the judge, by worker; NULL: this worker has none */
-    bool *opened;                     /* by worker: judge.open() was called */
+    struct carry_capture_judge judge; /* without a judge its functions are NULL */
+    void **states; /* states of the judge, by worker; NULL: the worker has none */
+    bool *opened;  /* by worker: judge.open() was called */
     struct pipeline *pipeline;
-    bool selects; /* only the protocols in `asked` */
+    bool selects; /* only the protocols in `asked` count */
     bool asked[CARRY_PROTOCOL_COUNT];
 
     /* For the current capture. */
@@ -31,8 +32,8 @@ struct carry_capture_checker {
 
 /* --- A batch of packets: what any thread does --- */
 
-/* Turns the sum of a header into a partial one if its packet stays on its machine. It was counted
-   as a bad one. */
+/* Turns a bad sum of a header that holds 0 into a partial one if its packet stays on its machine,
+   and corrects the counts. */
 static void leave_local(struct batch *batch, const struct carry_frame *frame,
                         struct carry_packet_sum *sum) {
     uint64_t *counts = batch->tally.counts[sum->protocol];
@@ -41,8 +42,8 @@ static void leave_local(struct batch *batch, const struct carry_frame *frame,
     counts[sum->verdict]++;
 }
 
-/* Adds a sum that is not good. Its cause depends on all sums of the frame: they show which of them
-   the packet's flags mean. */
+/* Adds a sum that is not good. Its cause depends on all sums of the frame: they show which sum the
+   packet's flags mean. */
 static void add_imperfect(struct batch *batch, uint32_t index, struct carry_packet_sum *sums,
                           size_t count, size_t at) {
     const struct carry_capture_packet *packet = &batch->packets[index];
@@ -83,8 +84,8 @@ static void add_times(const struct carry_capture_checker *checker, struct batch 
                                sums[i].verdict);
 }
 
-/* Checks a frame like carry_packet_check_fragment(), but with the judge's state if there is one and
-   it knows this kind of frame. */
+/* Checks a frame with the judge. Calls carry_packet_check_fragment() instead if the worker has no
+   state of the judge, or if the judge returns -1. */
 static size_t check_frame(const struct carry_capture_checker *checker, void *state,
                           const struct carry_frame *frame, struct carry_packet_sum *sums,
                           struct carry_packet_fragment *fragment) {
@@ -110,7 +111,10 @@ static void examine_packet(const struct carry_capture_checker *checker, void *st
         return;
     }
     carry_totals_add(totals, packet);
-    totals->without += count == 0;
+    if (count == 0) {
+        totals->without++;
+        totals->raw_ip += carry_raw_ip_is_in_ethernet(&frame);
+    }
     totals->deeper += fragment.deeper;
     if (__builtin_expect(packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT && !fragment.version, 0))
         totals->left_without += carry_cause_contradicts(packet, sums, count);
@@ -124,8 +128,8 @@ static void examine_packet(const struct carry_capture_checker *checker, void *st
         carry_pipeline_note(batch, &(struct note){.packet = index, .kind = NOTE_FRAGMENT});
 }
 
-/* Returns the judge's state for this worker, or NULL if there is none. Only the worker's own thread
-   calls this. */
+/* Returns the judge's state for this worker, and opens the state in the first call; NULL if there
+   is none. Only the worker's own thread calls this. */
 static void *judge_state(struct carry_capture_checker *checker, unsigned worker) {
     if (!checker->judge.open)
         return NULL;
@@ -139,19 +143,19 @@ static void *judge_state(struct carry_capture_checker *checker, unsigned worker)
 static void examine_batch(void *context, unsigned worker, struct batch *batch) {
     struct carry_capture_checker *checker = context;
     void *state = judge_state(checker, worker);
-    if (state && !checker->judge.prepare(state, batch->packets, batch->count))
+    if (state &&
+        !checker->judge.prepare(state, batch->packets + batch->done, batch->count - batch->done))
         state = NULL;
-    for (uint32_t i = 0; i < batch->count; i++)
+    for (uint32_t i = batch->done; i < batch->count; i++)
         examine_packet(checker, state, batch, i);
 }
 
 /* --- A batch of packets: what is done in their order --- */
 
-/* Where a sum lies. */
+/* The packets that hold a sum. */
 struct place {
     const struct carry_capture_packet *whole;  /* the packet that holds the sum, or a datagram */
-    const struct carry_capture_packet *packet; /* the packet, or the one that completed the
-                                                  datagram */
+    const struct carry_capture_packet *packet; /* `whole`, or the packet that completed it */
     uint32_t located;                          /* bytes of `whole` that lie together in the file */
 };
 
@@ -163,27 +167,55 @@ static bool may_be_listed(const struct carry_capture_check_options *options,
             verdict_is_in(CARRY_VERDICT_PARTIAL, options->listed));
 }
 
-/* Reports a finding, and keeps it if the summary has room. `cause` is the one that all packets so
-   far show. */
+static struct kept_finding describe_sum(struct carry_capture_checker *checker,
+                                        const struct place *place,
+                                        const struct carry_packet_sum *sum,
+                                        const struct evidence *evidence) {
+    const struct carry_frame frame = carry_capture_frame(place->whole);
+    struct kept_finding found = {0};
+    struct carry_capture_finding *finding = &found.finding;
+    carry_finding_describe(finding, place->whole, sum, evidence);
+    finding->packet = place->packet;
+    finding->reassembled = place->whole != place->packet;
+    if ((uint64_t)sum->field_offset + sum->field_size > place->located)
+        finding->offset = CARRY_CAPTURE_NOWHERE;
+    if (carry_header_senders_is_alone(sum))
+        found.sender = carry_header_senders_key(checker->summary->headers, &frame, sum);
+    return found;
+}
+
+static void report_finding(struct carry_capture_checker *checker,
+                           const struct carry_capture_finding *finding) {
+    if (checker->options.finding && !checker->cancelled &&
+        verdict_is_in(finding->sum.verdict, checker->options.listed))
+        checker->cancelled = !checker->options.finding(checker->options.user, finding);
+}
+
+/* Reports a finding, and keeps it if the summary has room, unless options.related got its packet.
+   `cause` is the cause that all packets so far show. */
 static void add_finding(struct carry_capture_checker *checker, const struct place *place,
                         const struct carry_packet_sum *sum, const struct evidence *evidence,
                         enum carry_capture_cause cause) {
-    const struct carry_capture_check_options *options = &checker->options;
-    const bool reports = options->finding && verdict_is_in(sum->verdict, options->listed);
     struct findings *kept = &checker->summary->findings;
-    struct carry_capture_finding finding;
-    if ((!reports && !carry_findings_want(kept, sum)) || place->packet->number == checker->related)
+    if ((!checker->options.finding && !carry_findings_want(kept, sum)) ||
+        place->packet->number == checker->related)
         return;
-    carry_finding_describe(&finding, place->whole, sum, evidence);
-    finding.packet = place->packet;
-    finding.reassembled = place->whole != place->packet;
-    if ((uint64_t)sum->field_offset + sum->field_size > place->located)
-        finding.offset = CARRY_CAPTURE_NOWHERE;
+    struct kept_finding found = describe_sum(checker, place, sum, evidence);
     if (carry_findings_want(kept, sum))
-        carry_findings_add(kept, &finding);
-    finding.cause = cause;
-    if (reports && !checker->cancelled)
-        checker->cancelled = !options->finding(options->user, &finding);
+        carry_findings_add(kept, &found);
+    found.finding.early = carry_header_senders_is_alone(sum) ||
+                          carry_flows_may_change(checker->summary->flows, &found.finding);
+    found.finding.cause = cause;
+    report_finding(checker, &found.finding);
+}
+
+/* Reports a sum as the summary of an earlier check counts it. */
+static void report_settled(struct carry_capture_checker *checker, const struct place *place,
+                           const struct carry_packet_sum *sum, const struct evidence *evidence) {
+    const struct carry_capture_summary *settled = checker->options.settled;
+    struct kept_finding found = describe_sum(checker, place, sum, evidence);
+    carry_finding_settle(&found, settled->headers, settled->flows);
+    report_finding(checker, &found.finding);
 }
 
 static void add_time(struct carry_capture_checker *checker,
@@ -191,9 +223,14 @@ static void add_time(struct carry_capture_checker *checker,
     carry_timeline_add(&checker->summary->tally.timeline, packet->time_ns, verdict);
 }
 
-/* Counts and reports a sum, as judged by all packets so far. */
+/* Counts and reports a sum, as judged by all packets so far. With options.settled, only reports
+   it. */
 static void finish_sum(struct carry_capture_checker *checker, const struct place *place,
                        const struct carry_packet_sum *sum, struct evidence evidence) {
+    if (checker->options.settled) {
+        report_settled(checker, place, sum, &evidence);
+        return;
+    }
     struct carry_frame frame = carry_capture_frame(place->whole);
     struct carry_packet_sum known = *sum;
     const bool alone = checker->options.alone;
@@ -241,7 +278,7 @@ static void finish_datagram_sum(struct carry_capture_checker *checker,
         finish_sum(checker, &place, sum, evidence);
 }
 
-/* Counts the sums of a datagram, in place of those that its first fragment left unverifiable. */
+/* Counts the sums of a datagram, in place of the sums that its first fragment left unverifiable. */
 static void finish_datagram_sums(struct carry_capture_checker *checker,
                                  const struct datagram *datagram,
                                  const struct carry_capture_packet *packet) {
@@ -344,6 +381,12 @@ static bool finish_batch(void *context, const struct batch *batch) {
     return !checker->no_memory && !checker->cancelled;
 }
 
+/* Good sums may refute flows. */
+static bool reads_packets(void *context) {
+    const struct carry_capture_checker *checker = context;
+    return carry_flows_any(checker->summary->flows);
+}
+
 static bool select_packet(void *context, const struct carry_capture_packet *packet) {
     struct carry_capture_checker *checker = context;
     const bool selected = checker->options.select(checker->options.user, packet);
@@ -389,7 +432,7 @@ static void settle_check(struct carry_capture_checker *checker) {
         memcpy(summary->reassembly, carry_reassembler_counts(checker->reassembler),
                sizeof summary->reassembly);
     }
-    if (checker->options.alone) /* what relate_packet() remembered must not change verdicts here */
+    if (checker->options.alone) /* the senders that is_related() added must not count */
         carry_header_senders_clear(summary->headers);
     carry_summary_settle(summary, checker->options.listed);
 }
@@ -477,8 +520,10 @@ static bool open_checker(struct carry_capture_checker *checker) {
     const struct pipeline_work work = {
         .examine = examine_batch,
         .finish = finish_batch,
+        .reads = reads_packets,
         .select = checker->options.select ? select_packet : NULL,
         .watch = watch_progress,
+        .copies = checker->judge.open,
         .context = checker,
     };
     checker->states = calloc(threads, sizeof *checker->states);

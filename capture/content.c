@@ -5,8 +5,9 @@
 #include <string.h>
 
 /*
- * A node of a treap (Seidel and Aragon, 1996): a search tree by place, a heap by priority.
- * Priorities are random, so that no order of parts makes it deep. Runs do not overlap.
+ * A node of a treap (Seidel and Aragon, 1996), which is a search tree by place and a heap by
+ * priority. Priorities are random, so that no order of parts makes the tree deep. Runs do not
+ * overlap.
  */
 struct run {
     struct run *left, *right;
@@ -20,14 +21,14 @@ static uint32_t min_u32(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-/* Returns a run's share of content->arrived: only the last run may end within a unit. */
+/* Returns a run's share of content->arrived. Only the last run may end within a unit. */
 static uint32_t units_size(const struct run *run) {
     return (run->end - run->place + CONTENT_UNIT - 1) / CONTENT_UNIT * CONTENT_UNIT;
 }
 
 /* --- The tree --- */
 
-/* Splits a tree into the runs that begin before `place` and the others. */
+/* Splits a tree into two: the runs that begin before `place`, and all other runs. */
 static void split_runs(struct run *run, uint32_t place, struct run **before, struct run **others) {
     if (!run) {
         *before = *others = NULL;
@@ -40,7 +41,7 @@ static void split_runs(struct run *run, uint32_t place, struct run **before, str
     }
 }
 
-/* Joins two trees; all runs of `high` begin after those of `low`. */
+/* Joins two trees and returns the result; all runs of `high` begin after the runs of `low`. */
 static struct run *join_runs(struct run *low, struct run *high) {
     if (!low || !high)
         return low ? low : high;
@@ -63,14 +64,15 @@ static struct run *find_run(struct run *run, uint32_t place) {
     return found;
 }
 
-/* Returns a random number from Knuth's linear congruential generator MMIX: its upper half is random
-   enough. */
+/* Returns the upper half of a number from Knuth's linear congruential generator MMIX: this half is
+   random enough. */
 static uint32_t next_priority(struct content *content) {
     content->random = content->random * UINT64_C(6364136223846793005) + 1442695040888963407;
     return (uint32_t)(content->random >> 32);
 }
 
-/* Adds a run where none exists, with its first `captured` bytes; false if there is no memory. */
+/* Adds a run where none exists, with its first `captured` bytes. Returns false if there is no
+   memory. */
 static bool insert_run(struct content *content, uint32_t place, uint32_t end, const uint8_t *data,
                        uint32_t captured) {
     struct run *run = malloc(sizeof *run + captured), *before, *others;
@@ -99,14 +101,15 @@ static void drop_runs(struct content *content, struct run *run) {
 
 /* --- Parts --- */
 
-/* Checks that the part agrees with the others on where the content ends. */
+/* Checks whether the part agrees with the other parts on where the content ends. */
 static bool ends_agree(const struct content *content, const struct part *part) {
     if (!content->size)
         return part->more || part->end >= content->reach;
     return part->more ? part->end <= content->size : part->end == content->size;
 }
 
-/* Checks that run and part agree in the bytes that they share, as far as these were captured. */
+/* Checks whether a run and a part agree in the bytes that they share, as far as these were
+   captured. */
 static bool run_agrees(const struct run *run, const struct part *part, uint32_t known) {
     uint32_t from = run->place > part->place ? run->place : part->place;
     uint32_t to = min_u32(run->place + run->captured, known);
@@ -132,8 +135,8 @@ static uint32_t last_end(const struct run *run) {
 }
 
 /*
- * Adds the bytes from `place` to `end`, which were not captured, as one run merged with all runs
- * that it touches: of these bytes, only their arrival matters from now on.
+ * Adds the bytes from `place` to `end`, which were not captured, as one run, and merges it with all
+ * runs that it touches: of these bytes, only the fact that they arrived matters from now on.
  */
 static bool insert_rest(struct content *content, uint32_t place, uint32_t end) {
     const struct run *first = find_run(content->runs, place);
@@ -152,8 +155,8 @@ static bool insert_rest(struct content *content, uint32_t place, uint32_t end) {
     return insert_run(content, place, end, NULL, 0);
 }
 
-/* Adds a part that overlaps runs: fills the spaces between them, and compares the rest, up to
-   `known`. */
+/* Adds a part that overlaps runs. Fills the spaces between the runs. Compares the bytes that the
+   part and the runs share, up to `known`. */
 static enum content_result overlay_part(struct content *content, const struct part *part,
                                         uint32_t known) {
     uint32_t place = part->place;
@@ -173,7 +176,7 @@ static enum content_result overlay_part(struct content *content, const struct pa
     return insert_rest(content, place, part->end) ? CONTENT_ADDED : CONTENT_NO_MEMORY;
 }
 
-/* Adds a part. `known` is where its useful bytes end: those after the gap are not needed. */
+/* Adds a part. `known` is where its useful bytes end: bytes after the gap are not needed. */
 static enum content_result add_content_part(struct content *content, const struct part *part,
                                             bool overlaps) {
     uint32_t known = min_u32(part->place + part->captured, content->gap);

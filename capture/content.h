@@ -18,14 +18,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CONTENT_UNIT 8u /* in bytes: parts start at multiples of it */
+#define CONTENT_UNIT 8u /* bytes: parts start at multiples of this */
 
 struct run;
 
 struct content {
     struct run *runs;
     uint64_t random;  /* shapes the tree */
-    size_t bytes;     /* allocated */
+    size_t bytes;     /* bytes allocated for the runs */
     uint32_t arrived; /* bytes that arrived, rounded up to whole units */
     uint32_t reach;   /* the highest end of a part */
     uint32_t size;    /* 0: the last part has not arrived */
@@ -35,14 +35,14 @@ struct content {
 struct part {
     const uint8_t *data;
     uint32_t captured;   /* bytes at `data` */
-    uint32_t place, end; /* of the part in the content; `place` is a multiple of CONTENT_UNIT */
-    bool more;           /* it is not the last part */
+    uint32_t place, end; /* start and end in the content; `place` is a multiple of CONTENT_UNIT */
+    bool more;           /* other parts follow this one */
 };
 
 enum content_result {
     CONTENT_ADDED,
     CONTENT_CONTRADICTED, /* contradicts earlier parts: the content is useless */
-    CONTENT_NO_MEMORY,    /* the content is useless too */
+    CONTENT_NO_MEMORY,    /* the content is useless, too */
 };
 
 /* Returns an empty content; `seed` must be hard to guess. */
@@ -50,7 +50,7 @@ static inline struct content carry_content_new(uint64_t seed) {
     return (struct content){.random = seed, .gap = UINT32_MAX};
 }
 
-/* Adds a part. With `overlaps`, it may overlap others without repeating them. */
+/* Adds a part. With `overlaps`, the part may overlap others without repeating them exactly. */
 enum content_result carry_content_add(struct content *content, const struct part *part,
                                       bool overlaps);
 
@@ -58,11 +58,11 @@ void carry_content_clear(struct content *content);
 
 bool carry_content_is_complete(const struct content *content);
 
-/* Returns how many bytes of a complete content precede the first that was not captured. */
+/* Returns how many bytes of a complete content precede the first byte that was not captured. */
 uint32_t carry_content_captured(const struct content *content);
 
-/* Writes these bytes to `buffer`, which must have room for content->size bytes; bytes after them
-   may be written too. */
+/* Writes the bytes that carry_content_captured() counts to `buffer`, which must have room for
+   content->size bytes; bytes after them may be written too. */
 void carry_content_write(const struct content *content, uint8_t *buffer);
 
 #endif

@@ -10,7 +10,7 @@ enum direction {
     DIRECTION_UNKNOWN,
     DIRECTION_SENT,
     DIRECTION_RECEIVED,
-    DIRECTION_LOCAL, /* through a loopback device */
+    DIRECTION_LOCAL, /* sent through a loopback device */
 };
 
 enum direction carry_direction_of(const struct carry_capture_packet *packet);

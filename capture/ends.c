@@ -27,7 +27,8 @@ static bool is_loopback_address(const struct carry_capture_address *address) {
     return memcmp(address->bytes, loopback6, sizeof loopback6) == 0;
 }
 
-/* Checks whether all bytes of an address are 0, as some tools for anonymity make them. */
+/* Checks whether all bytes of an address are 0, as some tools that anonymise captures leave
+   them. */
 static bool is_no_address(const struct carry_capture_address *address) {
     static const uint8_t none[sizeof address->bytes] = {0};
     return memcmp(address->bytes, none, sizeof none) == 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads the Extensible Record Format of Endace's cards ("ERF types reference guide"): records
- * without a file header. Each record becomes a packet of LINKTYPE_ERF unchanged, as libcarry can
- * walk through it.
+ * without a file header. Each record becomes a packet of LINKTYPE_ERF unchanged, because libcarry
+ * can walk through such packets.
  *
- * A record begins with the time (32 bits of fraction, then 32 of seconds, lowest byte first), the
- * type, flags, the size of the record, a counter and the size on the wire. Extension headers of 8
- * bytes follow while the top bit of the type, or of the previous extension header, is set; then the
- * type's own header.
+ * A record begins with the time (32 bits of fraction, then 32 bits of seconds, lowest byte first),
+ * the type, flags, the size of the record, a counter and the size on the wire. Extension headers of
+ * 8 bytes follow while the top bit of the type, or of the previous extension header, is set. The
+ * type's own header follows last.
  */
 #include "format.h"
 #include "magic.h"
@@ -21,8 +21,8 @@
 #define FLAGS_UNUSED  0xc0
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-/* Size of each type's own header in bytes: the two before an Ethernet frame, or a multichannel
-   header. */
+/* Size of each type's own header in bytes, such as two bytes before an Ethernet frame, or a
+   multichannel header. */
 static const uint8_t own_headers[TYPE_LAST + 1] = {
     [2] = 2, [11] = 2, [16] = 2, [20] = 2, [5] = 4,  [6] = 4,
     [7] = 4, [8] = 4,  [9] = 4,  [12] = 4, [17] = 4, [18] = 4,
@@ -49,7 +49,8 @@ static uint64_t record_time(const uint8_t *record) {
            ((fraction * NS_PER_SECOND + (UINT64_C(1) << 31)) >> 32);
 }
 
-/* Returns the bytes of all headers of a record of `size` bytes; 0 if they do not fit in it. */
+/* Returns the size of all headers of a record of `size` bytes, or 0 if they do not fit in the
+   record. */
 static uint32_t header_bytes(const uint8_t *record, uint32_t size) {
     uint32_t bytes = HEADER_BYTES;
     for (uint8_t more = record[8]; more & MORE_HEADERS; bytes += 8) {
@@ -103,19 +104,22 @@ static int next_erf_record(struct carry_capture *capture, struct carry_capture_p
 /* --- Recognition --- */
 
 /*
- * There is no magic number, so this many records must look like those that cards write. In random
- * data, one in 20 passes as a first record, and one in 125,000 as a following one.
+ * The most records that are examined. As there is no magic number, each must look like a record
+ * that a card writes. Of random data, one in 20 passes as a first record, and one in 125,000 as a
+ * further record.
  */
 #define RECORDS_EXAMINED 4
 
-/* Records of padding among them are skipped, within this many bytes. */
+/* The most bytes that are examined. They include records of padding, which do not count as
+   records. */
 #define EXAMINED_BYTES ((size_t)1 << 18)
 
-/* In seconds: ERF's clock counts from 1970 to 2106, and the cards are not older. */
+/* The start of 1995, in seconds since 1970. ERF's clock counts from 1970 to 2106, but no card is
+   older than 1995. */
 #define YEAR_1995 788918400u
 
-/* Limits, in seconds, between the times of successive records: ports are not read in the order of
-   time. */
+/* Limits, in seconds, between the times of successive records: a card does not read its ports in
+   the order of time. */
 #define SECONDS_BACK  1
 #define SECONDS_AHEAD (7 * 24 * 3600)
 
@@ -133,8 +137,8 @@ static bool is_padding(const uint8_t *record) {
     return record_type(record) == TYPE_PADDING && erf_record_size(record) >= HEADER_BYTES;
 }
 
-/* Recognises several records in a row (the last may be truncated), or a single one that ends where
-   the file does. */
+/* Recognises several records in a row (the last may be truncated), or a single record that ends
+   where the file ends. */
 format_next_fn *carry_erf_recognise(struct carry_capture *capture, const uint8_t *magic) {
     (void)magic;
     struct input *input = &capture->input;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Explains one frame, and follows its fragments until their datagrams are complete or lost; the
- * other fragments may be in any frames of the capture.
+ * Explains one frame, and follows its fragments until their datagrams are complete or lost. The
+ * other fragments of these datagrams may be in any frames of the capture.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,14 +13,22 @@
 #include "reassemble.h"
 #include "summary.h"
 
-/* The frame, or a datagram that one of its fragments belongs to: kept while more of the capture is
+/* Lists in the evidence about one sum. */
+struct lists {
+    struct carry_capture_other others[CARRY_CAPTURE_OTHERS];
+    struct carry_capture_assumption assumptions[CARRY_CAPTURE_ASSUMPTIONS];
+};
+
+/* The frame, or a datagram that has a fragment in the frame: kept while more of the capture is
    read. */
 struct kept {
     struct kept *next;
     struct carry_capture_explanation explanation;
     struct carry_packet_layer layers[CARRY_PACKET_SUMS_MAX];
     struct carry_capture_finding findings[CARRY_PACKET_SUMS_MAX];
-    uint64_t frames[]; /* followed by the bytes of the packet */
+    struct carry_capture_evidence evidence[CARRY_PACKET_SUMS_MAX];
+    struct lists lists[CARRY_PACKET_SUMS_MAX]; /* the lists in `evidence` */
+    uint64_t frames[];                         /* followed by the bytes of the packet */
 };
 
 struct explain {
@@ -31,7 +39,7 @@ struct explain {
     struct reassembler *reassembler;
     struct header_senders *senders;
     struct flows *flows;
-    struct kept *first, **end; /* what will be explained, in this order */
+    struct kept *first, **end; /* the packets to explain, in this order */
     unsigned waiting;          /* datagrams of the frame that are neither complete nor lost */
     bool cancelled, no_memory;
 };
@@ -43,8 +51,8 @@ static size_t count_sources(const struct source *sources) {
     return count;
 }
 
-/* Appends a copy of a packet to what will be explained; NULL if there is no memory. For a frame,
-   `sources` is NULL. */
+/* Appends a copy of a packet to the list of packets to explain. `sources` is NULL for a frame.
+   Returns NULL if there is no memory. */
 static struct kept *keep_packet(struct explain *explain, const struct carry_capture_packet *packet,
                                 const struct source *sources) {
     const size_t count = count_sources(sources);
@@ -57,7 +65,8 @@ static struct kept *keep_packet(struct explain *explain, const struct carry_capt
                                                       .frames = kept->frames,
                                                       .packet = *packet,
                                                       .layers = kept->layers,
-                                                      .findings = kept->findings};
+                                                      .findings = kept->findings,
+                                                      .evidence = kept->evidence};
     for (const struct source *source = sources; source; source = source->next)
         kept->frames[explanation->frames_count++] = source->frame;
     explanation->packet.data = (const uint8_t *)(kept->frames + count);
@@ -98,7 +107,7 @@ static void learn_sum(struct explain *explain, const struct carry_capture_packet
     const struct carry_frame frame = carry_capture_frame(packet);
     const struct header_sender *sender =
         carry_header_senders_add(explain->senders, &frame, &sums[index]);
-    if (!sender || !sender->leaves)
+    if (!sender || !carry_header_senders_leaves(explain->senders, &sender->key))
         carry_flows_add(explain->flows, packet, packet->number, &sums[index],
                         carry_cause_find(packet, sums, count, index).cause);
 }
@@ -121,15 +130,15 @@ static void learn_packet(struct explain *explain, const struct carry_capture_pac
         learn_sum(explain, packet, sums, count, i);
 }
 
-/* Adds, like carry_capture_check(), the sums that could not be verified in the first fragment. */
+/* Adds the sums that the first fragment left unverifiable, as carry_capture_check() does. */
 static void learn_datagram_sums(struct explain *explain, const struct datagram *datagram) {
     for (size_t i = 0; i < datagram->fresh_count; i++)
         learn_sum(explain, &datagram->packet, datagram->sums, datagram->count,
                   carry_datagram_index(datagram, &datagram->fresh[i]));
 }
 
-/* Turns headers whose senders leave them to the network card into partial ones. Returns true if
-   more packets may still change a finding. */
+/* Makes the sums of headers partial if the headers' senders leave them to the network card. Returns
+   whether more packets may still change a finding. */
 static bool settle_findings(const struct explain *explain, struct kept *kept) {
     bool open = false;
     for (size_t i = 0; i < kept->explanation.findings_count; i++) {
@@ -137,9 +146,9 @@ static bool settle_findings(const struct explain *explain, struct kept *kept) {
         open |= carry_flows_may_change(explain->flows, finding);
         if (!carry_header_senders_is_alone(&finding->sum))
             continue;
-        const uint8_t *header =
-            (const uint8_t *)kept->explanation.frame.data + finding->sum.network_offset;
-        if (carry_header_senders_leaves(explain->senders, header + 12))
+        const struct header_key key =
+            carry_header_senders_key(explain->senders, &kept->explanation.frame, &finding->sum);
+        if (carry_header_senders_leaves(explain->senders, &key))
             carry_finding_leave(finding);
         else
             open = true;
@@ -147,15 +156,38 @@ static bool settle_findings(const struct explain *explain, struct kept *kept) {
     return open;
 }
 
+/* Lists the evidence about a bad sum whose finding is not settled yet. `cause` is the cause that
+   the finding will have. */
+static void list_evidence(const struct explain *explain, struct kept *kept, size_t index,
+                          unsigned cause) {
+    const struct carry_capture_finding *finding = &kept->findings[index];
+    struct carry_capture_evidence *evidence = &kept->evidence[index];
+    struct lists *lists = &kept->lists[index];
+    if (finding->sum.verdict != CARRY_VERDICT_BAD || finding->sum.field_size != 2)
+        return;
+    evidence->is_known = true;
+    evidence->difference = carry_cause_difference(&finding->sum);
+    evidence->others = lists->others;
+    evidence->others_count =
+        carry_flows_others(explain->flows, finding, lists->others, &evidence->others_total);
+    evidence->assumptions = lists->assumptions;
+    if (!carry_cause_is_of_flow(cause))
+        evidence->assumptions_count =
+            carry_cause_assume(&kept->explanation.frame, &finding->sum, cause, lists->assumptions);
+}
+
 static void call_user(struct explain *explain, struct kept *kept) {
-    for (size_t i = 0; i < kept->explanation.findings_count; i++)
-        kept->findings[i].cause = carry_flows_settle(explain->flows, &kept->findings[i]);
+    for (size_t i = 0; i < kept->explanation.findings_count; i++) {
+        const unsigned cause = carry_flows_settle(explain->flows, &kept->findings[i]);
+        list_evidence(explain, kept, i, cause);
+        kept->findings[i].cause = cause;
+    }
     if (!explain->cancelled)
         explain->cancelled = !explain->call(explain->user, &kept->explanation);
 }
 
-/* Explains the entries in order, up to the first that more packets may change; with `all`, all of
-   them. */
+/* Explains the entries in order, up to the first one that more packets may change. With `all`,
+   explains all entries. */
 static void call_settled(struct explain *explain, bool all) {
     struct kept *kept;
     while ((kept = explain->first) && (!settle_findings(explain, kept) || all)) {
@@ -169,7 +201,7 @@ static void call_settled(struct explain *explain, bool all) {
 
 /* --- Datagrams --- */
 
-/* Returns how many of these fragments are in the frame. */
+/* Returns how many of these fragments are in the frame that is explained. */
 static unsigned count_own(const struct explain *explain, const struct source *sources) {
     unsigned count = 0;
     for (const struct source *source = sources; source; source = source->next)
@@ -246,8 +278,9 @@ static void keep_frame(struct explain *explain, const struct carry_capture_packe
 }
 
 /*
- * Explains the frame, and the datagrams that its fragments belong to. A header of 0 waits for what
- * other packets show of its sender, and damage for what they show of its flow.
+ * Explains the frame, and the datagrams that have fragments in it. A header whose
+ * sum holds 0 waits for evidence from other packets of its sender, and a bad sum for evidence from
+ * other packets of its flow.
  */
 static void explain_packet(struct explain *explain, const struct carry_capture_packet *packet) {
     struct carry_capture_packet other;
@@ -264,7 +297,7 @@ static void explain_packet(struct explain *explain, const struct carry_capture_p
     call_settled(explain, true);
 }
 
-/* Reads up to the packet; returns CARRY_CAPTURE_PACKET if it exists. */
+/* Reads up to the packet. Returns CARRY_CAPTURE_PACKET if the packet exists. */
 static int find_packet(struct explain *explain, struct carry_capture_packet *packet) {
     int result;
     while ((result = carry_reader_next(explain->capture, packet)) == CARRY_CAPTURE_PACKET) {
@@ -306,7 +339,7 @@ int carry_capture_explain(struct carry_capture *capture, uint64_t number,
     own.flows = carry_flows_create();
     if (own.reassembler)
         carry_reassembler_watch(own.reassembler, keep_lost, &own);
-    int result = own.reassembler && own.senders && own.flows
+    int result = own.reassembler && own.senders && own.flows && carry_flows_keep_others(own.flows)
                      ? explain_number(&own, packets)
                      : carry_format_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
     if (own.reassembler)

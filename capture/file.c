@@ -10,8 +10,8 @@
 
 #define SECOND INT64_C(1000000000)
 
-/* How long to wait for what the writer of a pipe still writes: the signal may have stopped it
-   too. */
+/* How long to wait for more bytes from the writer of a pipe: the signal that stopped the reader may
+   have stopped the writer too. */
 #define GRACE_NS (SECOND / 2)
 
 static int64_t clock_ns(void) {
@@ -20,7 +20,7 @@ static int64_t clock_ns(void) {
     return time.tv_sec * SECOND + time.tv_nsec;
 }
 
-/* Returns the time left to wait, in the form that poll() takes: -1 waits without end. */
+/* Returns the time left to wait, in milliseconds as poll() takes it: -1 waits without a limit. */
 static int read_timeout_ms(const struct file *file) {
     if (!file->stopped)
         return -1;
@@ -38,7 +38,7 @@ static void stop_reading(struct carry_capture *capture) {
         file->unread = 0;
 }
 
-/* Waits until read() would not block; false if bytes are no longer wanted. */
+/* Waits until read() would not block. Returns false if bytes are no longer wanted. */
 static bool await_bytes(struct carry_capture *capture) {
     struct file *file = &capture->file;
     struct pollfd waits[] = {{.fd = file->descriptor, .events = POLLIN},
@@ -60,8 +60,8 @@ static bool await_bytes(struct carry_capture *capture) {
     return await_bytes(capture);
 }
 
-/* Checks that reading was not stopped. A regular file never blocks, and its bytes can be read
-   later. */
+/* Checks whether reading may continue. If not, notes that it was stopped. A regular file never
+   blocks, and its bytes can be read later, so no bytes are waited for. */
 static bool may_read(struct carry_capture *capture) {
     struct pollfd stop = {.fd = capture->file.stop, .events = POLLIN};
     if (stop.fd < 0 || poll(&stop, 1, 0) <= 0)
@@ -92,6 +92,10 @@ int carry_file_rewind(void *context) {
 void carry_file_close(struct file *file) {
     if (file->owned)
         close(file->descriptor);
+}
+
+void carry_capture_map(struct carry_capture *capture) {
+    capture->file.maps = true;
 }
 
 void carry_capture_stop_on(struct carry_capture *capture, int descriptor) {

@@ -25,10 +25,10 @@ bool carry_findings_want(const struct findings *findings, const struct carry_pac
     return (waits ? findings->waiting : findings->count - findings->waiting) < findings->room;
 }
 
-void carry_findings_add(struct findings *findings, const struct carry_capture_finding *finding) {
-    findings->waiting += carry_header_senders_is_alone(&finding->sum);
-    findings->list[findings->count] = *finding;
-    findings->list[findings->count++].packet = NULL;
+void carry_findings_add(struct findings *findings, const struct kept_finding *kept) {
+    findings->waiting += carry_header_senders_is_alone(&kept->finding.sum);
+    findings->list[findings->count] = *kept;
+    findings->list[findings->count++].finding.packet = NULL;
 }
 
 void carry_finding_leave(struct carry_capture_finding *finding) {
@@ -38,24 +38,21 @@ void carry_finding_leave(struct carry_capture_finding *finding) {
     finding->certainty = left.certainty;
 }
 
-/* Applies to a sum what the rest of the capture showed of its sender. */
-static void settle_finding(struct carry_capture_finding *finding,
-                           const struct header_senders *senders) {
-    if (!carry_header_senders_is_alone(&finding->sum) ||
-        !carry_header_senders_leaves(senders, finding->from.bytes))
-        return;
-    carry_finding_leave(finding);
+void carry_finding_settle(struct kept_finding *kept, const struct header_senders *senders,
+                          const struct flows *flows) {
+    if (carry_header_senders_is_alone(&kept->finding.sum) &&
+        carry_header_senders_leaves(senders, &kept->sender))
+        carry_finding_leave(&kept->finding);
+    kept->finding.cause = carry_flows_settle(flows, &kept->finding);
 }
 
 void carry_findings_settle(struct findings *findings, const struct header_senders *senders,
                            const struct flows *flows, unsigned listed) {
     size_t kept = 0;
     for (size_t i = 0; i < findings->count && kept < findings->room; i++) {
-        struct carry_capture_finding *finding = &findings->list[i];
-        settle_finding(finding, senders);
-        finding->cause = carry_flows_settle(flows, finding);
-        if (verdict_is_in(finding->sum.verdict, listed))
-            findings->list[kept++] = *finding;
+        carry_finding_settle(&findings->list[i], senders, flows);
+        if (verdict_is_in(findings->list[i].finding.sum.verdict, listed))
+            findings->list[kept++] = findings->list[i];
     }
     findings->count = kept;
     findings->waiting = 0;

@@ -5,8 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "address_pairs.h"
 #include "bytes.h"
 #include "ends.h"
+#include "others.h"
+#include "seen.h"
 
 #define BUCKETS_LOG2 9
 #define NO_FLOW      UINT16_MAX
@@ -15,11 +18,13 @@
 #define FLOWS_EXAMINED 16 /* candidates for replacement, of FLOWS_MAX */
 
 #define IDENT_AT 4           /* in an IPv4 header */
-#define LATER_NS 1000000000u /* so late, hardly anything captures a packet again */
+#define LATER_NS 1000000000u /* the same packet is hardly ever captured again after this time */
 
 #define MODULUS 65535u /* of ones'-complement numbers */
 
-#define EMPTY_HEADER 0x10000u /* of `protocol` below: the IPv4 headers whose sums hold 0 */
+#define CONSTANT_AGREES 8 /* fewest changes of the right value: copies of one packet have none */
+
+#define EMPTY_HEADER 0x10000u /* flag of key.protocol: IPv4 headers whose sums hold 0 */
 
 struct key {
     struct ends ends;
@@ -28,38 +33,40 @@ struct key {
 
 /* Numbers modulo 65535 that all bad sums of a flow may share. */
 enum trait {
-    TRAIT_DIFFERENCE, /* stored less expected: a field was changed, and not the sum */
-    TRAIT_VALUE,      /* stored, of UDP: nothing computed it */
-    TRAIT_REST,       /* stored less the length: a sum of a pseudo-header, left to a network card.
-                         Of empty headers, that of the packet's next sum without its protocol */
+    TRAIT_DIFFERENCE, /* stored minus expected: a field was changed, and not the sum */
+    TRAIT_VALUE,      /* stored: nothing computed it */
+    TRAIT_REST,       /* stored minus the length: the sum of a pseudo-header, left to a card. For
+                         empty headers: the next sum of the packet, minus length and protocol */
     TRAIT_COUNT
-};
-
-/* Distinct values, up to as many as count. */
-struct seen {
-    uint32_t values[CARRY_CAPTURE_FLOW_AGREES];
-    unsigned count;
 };
 
 struct flow {
     struct key key;
     uint32_t traits[TRAIT_COUNT];
+    uint32_t pair_rest;   /* address_rest() of the first sum */
     uint8_t shared;       /* a bit for each trait that all bad sums share; 0: refuted */
-    uint16_t next;        /* of the same bucket */
-    uint64_t last;        /* packet with a bad sum */
+    uint16_t next;        /* the next flow of the bucket */
+    uint64_t since;       /* number of the packet with the first bad sum that is counted */
+    uint64_t last;        /* number of the last packet with a bad sum */
     uint64_t count;       /* bad sums */
-    uint64_t one_bit;     /* of these, those that one flipped bit explains */
-    uint64_t twice;       /* of these, those that a second computation explains */
-    uint64_t with_header; /* of these, those that share a trait with another sum of the same
-                             packet: the difference or, of empty headers, the rest */
-    uint64_t sendings;    /* of these, those that were sent, not only captured, again */
-    uint64_t sent_ns;     /* the time of the last one */
-    struct seen expected; /* a packet that is captured again is no further evidence */
-    struct seen idents;   /* of IPv4 headers */
+    uint64_t one_bit;     /* how many of `count` one flipped bit explains */
+    uint64_t twice;       /* how many of `count` a second computation explains */
+    uint64_t changed;     /* how many of `count` show in their packets that an address changed */
+    uint64_t with_header; /* how many of `count` have the same difference as another sum of their
+                             packet; empty headers: how many have the sum of their content */
+    uint64_t in_pair[SHARES_ALL + 1]; /* how many of `count` the pair counts, by pair_sum.shares */
+    uint64_t sendings;    /* how many of `count` are not the previous packet captured again */
+    uint64_t sent_ns;     /* the time of the last of `sendings` */
+    uint32_t newest;      /* the right value of the last bad sum */
+    uint64_t changes;     /* how often `newest` changed */
+    struct seen expected; /* distinct values: a packet captured again adds no evidence */
+    struct seen idents;   /* distinct identifications of IPv4 headers */
     struct seen lengths;
+    struct header_key sender; /* the sender of empty headers */
 };
 
-/* Where in a frame the sum of a flow lies. Of `sum`, only the members that say this are set. */
+/* The place of a flow's sums in a frame. In `sum`, only the members that determine this place are
+   set. */
 struct layout {
     uint32_t linktype;
     struct carry_packet_sum sum;
@@ -68,14 +75,17 @@ struct layout {
 struct flows {
     uint64_t seed;
     size_t count;
-    uint16_t hand; /* where the next search for a place begins */
+    uint16_t hand; /* where the next search for a flow to replace begins */
     uint16_t *buckets;
     struct flow *list;
+    struct address_pairs *pairs;
+    struct others *others; /* of each flow; NULL: not kept */
     struct layout layouts[LAYOUTS_MAX];
     unsigned layouts_count;
-    bool has_others;  /* more layouts than fit: any packet may belong to a flow */
-    uint16_t header;  /* the flow of the IPv4 header that was added last, */
-    uint32_t network; /* and the header's offset in its packet */
+    struct link_memory memory;
+    bool has_others;  /* more layouts than fit: any packet may be part of a flow */
+    uint16_t header;  /* flow of the IPv4 header added last; NO_FLOW: none, or already paired */
+    uint32_t network; /* offset of that header in its packet */
 };
 
 struct flows *carry_flows_create(void) {
@@ -85,14 +95,18 @@ struct flows *carry_flows_create(void) {
 void carry_flows_free(struct flows *flows) {
     if (!flows)
         return;
+    carry_address_pairs_free(flows->pairs);
     free(flows->buckets);
     free(flows->list);
+    free(flows->others);
     free(flows);
 }
 
 void carry_flows_clear(struct flows *flows) {
-    if (flows->count)
+    if (flows->count) {
         memset(flows->buckets, 0xff, sizeof *flows->buckets << BUCKETS_LOG2);
+        carry_address_pairs_clear(flows->pairs);
+    }
     flows->count = 0;
     flows->hand = 0;
     flows->layouts_count = 0;
@@ -100,20 +114,24 @@ void carry_flows_clear(struct flows *flows) {
     flows->header = NO_FLOW;
 }
 
-/* Allocates the table with the first flow only, as hardly any capture has one. */
+/* Allocates the tables only when the first flow is added: hardly any capture has one. */
 static bool make_flow_table(struct flows *flows) {
     const size_t size = sizeof *flows->buckets << BUCKETS_LOG2;
     if (flows->list)
         return true;
     flows->buckets = malloc(size);
     flows->list = calloc(FLOWS_MAX, sizeof *flows->list);
-    if (flows->buckets && flows->list && getentropy(&flows->seed, sizeof flows->seed) == 0) {
+    flows->pairs = carry_address_pairs_create();
+    if (flows->buckets && flows->list && flows->pairs &&
+        getentropy(&flows->seed, sizeof flows->seed) == 0) {
         memset(flows->buckets, 0xff, size);
         flows->header = NO_FLOW;
         return true;
     }
+    carry_address_pairs_free(flows->pairs);
     free(flows->buckets);
     free(flows->list);
+    flows->pairs = NULL;
     flows->buckets = NULL;
     flows->list = NULL;
     return false;
@@ -133,8 +151,8 @@ static bool holds_empty_headers(const struct flow *flow) {
     return flow->key.protocol & EMPTY_HEADER;
 }
 
-/* Hashes what distinguishes most flows: the last words of the addresses, and the ports, 0 if there
-   are none. Multiply-shift hashing with a secret seed, as in header_senders.c. */
+/* Returns the bucket of a flow by the last words of its addresses, and its ports (0 if there are
+   none). Uses multiply-shift hashing with a secret seed, as header_senders.c does. */
 static size_t flow_slot(const struct flows *flows, uint32_t from, uint32_t to, uint32_t ports) {
     const uint64_t addresses = ((uint64_t)from << 32 | to) * flows->seed;
     return (size_t)((addresses >> 32 ^ ports) * flows->seed >> (64 - BUCKETS_LOG2));
@@ -151,8 +169,8 @@ static uint16_t *flow_bucket(const struct flows *flows, const struct key *key) {
     return &flows->buckets[flow_slot(flows, last_word(&ends->from), last_word(&ends->to), ports)];
 }
 
-/* Checks whether the bucket for this frame holds a flow. Reads only the frame's bytes, as it is
-   called for every packet. */
+/* Checks whether the bucket for this frame holds a flow. Reads only the frame's bytes, because it
+   is called for every packet. */
 static bool may_be_known(const struct flows *flows, const struct carry_frame *frame,
                          const struct carry_packet_sum *sum) {
     const uint8_t *data = frame->data;
@@ -182,8 +200,8 @@ static bool is_rarer(const struct flow *a, const struct flow *b) {
     return !a->shared != !b->shared ? !a->shared : a->count < b->count;
 }
 
-/* Returns the rarest of the next few flows in turn. Examines few, as the table changes with every
-   packet where each packet has a flow of its own. */
+/* Returns the rarest of the next FLOWS_EXAMINED flows. Examines only a few: if each packet begins a
+   flow, the table changes with every packet. */
 static uint16_t rarest_flow(struct flows *flows) {
     uint16_t place = flows->hand;
     for (uint16_t i = 1; i < FLOWS_EXAMINED; i++)
@@ -245,19 +263,24 @@ static uint32_t subtract_mod(uint32_t a, uint32_t b) {
     return (a % MODULUS + MODULUS - b % MODULUS) % MODULUS;
 }
 
+/* Returns the stored value less length and protocol: the sum of the addresses, if the value is the
+   sum of the pseudo-header. */
+static uint32_t address_rest(const struct carry_packet_sum *sum) {
+    return subtract_mod(subtract_mod(sum->stored, sum->pseudo_size), sum->pseudo_protocol);
+}
+
 static void find_traits(const struct carry_packet_sum *sum, uint32_t traits[TRAIT_COUNT]) {
     traits[TRAIT_DIFFERENCE] = carry_cause_difference(sum);
     traits[TRAIT_VALUE] = sum->stored % MODULUS;
     traits[TRAIT_REST] = subtract_mod(sum->stored, sum->pseudo_size);
 }
 
-/* Returns the traits that sums like this one may share. Those of empty headers are set by
-   pair_with_empty(). */
+/* Returns the traits that sums like this one may share. pair_with_empty() sets the traits of empty
+   headers. */
 static uint8_t possible_traits(const struct carry_packet_sum *sum) {
     if (carry_header_senders_is_alone(sum))
         return 1u << TRAIT_REST;
-    return (uint8_t)(1u << TRAIT_DIFFERENCE |
-                     (sum->protocol == CARRY_PROTOCOL_UDP ? 1u << TRAIT_VALUE : 0) |
+    return (uint8_t)(1u << TRAIT_DIFFERENCE | 1u << TRAIT_VALUE |
                      (sum->pseudo ? 1u << TRAIT_REST : 0));
 }
 
@@ -273,23 +296,14 @@ static void compare_traits(struct flow *flow, const struct carry_packet_sum *sum
             flow->shared &= (uint8_t) ~(1u << i);
 }
 
-/* Returns true if the value is new and was added. */
-static bool see_value(struct seen *seen, uint32_t value) {
-    for (unsigned i = 0; i < seen->count; i++)
-        if (seen->values[i] == value)
-            return false;
-    if (seen->count == CARRY_CAPTURE_FLOW_AGREES)
-        return false;
-    seen->values[seen->count++] = value;
-    return true;
-}
-
 static void see_sum(struct flow *flow, const struct carry_packet_sum *sum) {
+    flow->changes += flow->newest != sum->expected;
+    flow->newest = sum->expected;
     see_value(&flow->expected, sum->expected);
     see_value(&flow->lengths, sum->pseudo_size);
 }
 
-/* Counts a packet unless it may be the last one, captured again. */
+/* Counts a sending, unless the packet may be the previous one captured a second time. */
 static void see_sending(struct flow *flow, const struct carry_capture_packet *packet,
                         const struct carry_packet_sum *sum) {
     const uint8_t *ident = packet->data + sum->network_offset + IDENT_AT;
@@ -300,32 +314,40 @@ static void see_sending(struct flow *flow, const struct carry_capture_packet *pa
     flow->sent_ns = packet->time_ns;
 }
 
-/* Returns the flow of a sum, which is created if it is new; NULL if there is no memory. */
-static struct flow *use_flow(struct flows *flows, const struct carry_frame *frame,
+/* Returns the flow of a sum, and creates it if it is new. Returns NULL if there is no memory. */
+static struct flow *use_flow(struct flows *flows, const struct carry_frame *frame, uint64_t number,
                              const struct carry_packet_sum *sum) {
     const struct key key = flow_key(frame, sum);
     if (!make_flow_table(flows))
         return NULL;
     uint16_t place = find_flow(flows, &key);
-    if (!(key.protocol & EMPTY_HEADER)) /* no good header refutes these */
+    if (!(key.protocol & EMPTY_HEADER)) /* no good sum has the key of empty headers */
         add_layout(flows, frame->linktype, sum);
     if (place != NO_FLOW)
         return &flows->list[place];
     place = free_place(flows);
     uint16_t *bucket = flow_bucket(flows, &key);
-    flows->list[place] = (struct flow){.key = key, .shared = possible_traits(sum), .next = *bucket};
+    flows->list[place] = (struct flow){.key = key,
+                                       .shared = possible_traits(sum),
+                                       .pair_rest = address_rest(sum),
+                                       .since = number,
+                                       .next = *bucket};
     find_traits(sum, flows->list[place].traits);
+    if (flows->others)
+        flows->others[place].count = 0;
     *bucket = place;
     return &flows->list[place];
 }
 
 /* --- Sums --- */
 
-/* Checks whether a flow may show the cause: no other cause is known, or only a flipped bit. A sum
-   of UDP that holds 0xffff may be computed twice, or not computed and updated. */
+/* Checks whether a flow may show the cause of a sum: no other cause is known, or only a flipped
+   bit. A UDP sum that holds 0xffff may have been computed twice, or not computed but updated.
+   A changed address is known already, but may also explain other sums of the flow. */
 static bool is_unexplained(const struct carry_packet_sum *sum, unsigned cause) {
     return sum->verdict == CARRY_VERDICT_BAD &&
            (cause == CARRY_CAPTURE_CAUSE_NONE || cause == CARRY_CAPTURE_CAUSE_ONE_BIT ||
+            cause == CARRY_CAPTURE_CAUSE_ADDRESS_CHANGED ||
             (cause == CARRY_CAPTURE_CAUSE_TWICE && sum->protocol == CARRY_PROTOCOL_UDP));
 }
 
@@ -345,16 +367,33 @@ static enum carry_capture_cause cause_of_difference(const struct flow *flow) {
     return repeats ? CARRY_CAPTURE_CAUSE_REPEATED : CARRY_CAPTURE_CAUSE_REWRITTEN;
 }
 
-/* Checks whether the sums share a value that nothing computed. Those of one length may share the
-   sum of a pseudo-header, which hardly ever is 0xffff. */
+/* Checks whether sums of UDP share a stored value that nothing computed. Sums of one length may
+   instead share the sum of a pseudo-header, which is hardly ever 0xffff. */
 static bool is_none_updated(const struct flow *flow) {
-    return shares(flow, TRAIT_VALUE) && (flow->lengths.count > 1 || flow->traits[TRAIT_VALUE] == 0);
+    return flow->key.protocol == CARRY_PROTOCOL_UDP && shares(flow, TRAIT_VALUE) &&
+           (flow->lengths.count > 1 || flow->traits[TRAIT_VALUE] == 0);
 }
 
-/* Checks whether the sums depend on the length alone, with more than one length. */
-static bool is_left_then_changed(const struct flow *flow) {
-    return shares(flow, TRAIT_REST) && flow->lengths.count > 1 &&
+/* Checks whether the sums, or the sums that follow empty headers, depend only on the length. */
+static bool depends_on_length(const struct flow *flow) {
+    return shares(flow, TRAIT_REST) &&
            (!holds_empty_headers(flow) || flow->with_header == flow->count);
+}
+
+/* Checks for one value in all sums (the sum of a pseudo-header, or any other value), although the
+   right value changed. */
+static bool is_constant(const struct flow *flow) {
+    return (depends_on_length(flow) || shares(flow, TRAIT_VALUE)) &&
+           flow->changes >= CONSTANT_AGREES;
+}
+
+/* Returns the cause of sums that do not depend on contents. */
+static enum carry_capture_cause cause_of_constant(const struct flow *flow) {
+    if (is_none_updated(flow))
+        return CARRY_CAPTURE_CAUSE_NONE_UPDATED;
+    if (depends_on_length(flow) && flow->lengths.count > 1)
+        return CARRY_CAPTURE_CAUSE_LEFT_THEN_CHANGED;
+    return is_constant(flow) ? CARRY_CAPTURE_CAUSE_CONSTANT : CARRY_CAPTURE_CAUSE_NONE;
 }
 
 static enum carry_capture_cause flow_cause(const struct flow *flow) {
@@ -362,19 +401,15 @@ static enum carry_capture_cause flow_cause(const struct flow *flow) {
         return CARRY_CAPTURE_CAUSE_NONE;
     if (shares(flow, TRAIT_DIFFERENCE))
         return flow->twice ? CARRY_CAPTURE_CAUSE_NONE : cause_of_difference(flow);
-    if (flow->expected.count < CARRY_CAPTURE_FLOW_AGREES)
-        return CARRY_CAPTURE_CAUSE_NONE;
-    if (is_none_updated(flow))
-        return CARRY_CAPTURE_CAUSE_NONE_UPDATED;
-    return is_left_then_changed(flow) ? CARRY_CAPTURE_CAUSE_LEFT_THEN_CHANGED
-                                      : CARRY_CAPTURE_CAUSE_NONE;
+    return has_seen_enough(&flow->expected) ? cause_of_constant(flow) : CARRY_CAPTURE_CAUSE_NONE;
 }
 
-/* Pairs an empty header with the sum over its content. Addresses alone determine the rest of a
-   pseudo-header's sum without its protocol, so all flows between them share it. */
+/*
+ * Pairs an empty header with the sum over its content. The addresses alone determine the sum of a
+ * pseudo-header without length and protocol, so all flows between these addresses share this rest.
+ */
 static void pair_with_empty(struct flow *header, const struct carry_packet_sum *sum) {
-    const uint32_t rest =
-        subtract_mod(subtract_mod(sum->stored, sum->pseudo_size), sum->pseudo_protocol);
+    const uint32_t rest = address_rest(sum);
     if (!header->with_header)
         header->traits[TRAIT_REST] = rest;
     if (header->traits[TRAIT_REST] != rest || !sum->pseudo)
@@ -383,7 +418,7 @@ static void pair_with_empty(struct flow *header, const struct carry_packet_sum *
     see_sum(header, sum);
 }
 
-/* Pairs the sum of an IPv4 header with the next one over its content: if both have the same
+/* Pairs the sum of an IPv4 header with the next sum over its content: if both have the same
    difference, an address was changed. */
 static void pair_with_header(struct flows *flows, struct flow *flow,
                              const struct carry_packet_sum *sum) {
@@ -399,7 +434,7 @@ static void pair_with_header(struct flows *flows, struct flow *flow,
         pair_with_empty(header, sum);
     } else if (header->traits[TRAIT_DIFFERENCE] == carry_cause_difference(sum)) {
         header->with_header++;
-        see_sum(header, sum); /* headers of one flow may all be the same */
+        see_sum(header, sum); /* the headers of one flow may all be equal */
         flow->with_header++;
     } else {
         return;
@@ -407,33 +442,108 @@ static void pair_with_header(struct flows *flows, struct flow *flow,
     flows->header = NO_FLOW;
 }
 
-static void count_bad(struct flow *flow, const struct carry_capture_packet *packet,
-                      const struct carry_packet_sum *sum, enum carry_capture_cause cause) {
+/* Remembers the sender of an empty header. If the flow has several senders, one of them may leave
+   headers to its card, so the flow shows nothing. */
+static void see_sender(struct flows *flows, struct flow *flow,
+                       const struct carry_capture_packet *packet,
+                       const struct carry_packet_sum *sum) {
+    const struct carry_frame frame = carry_capture_frame(packet);
+    const struct header_key sender = carry_header_key(&flows->memory, &frame, sum);
+    if (flow->count == 1)
+        flow->sender = sender;
+    else if (!carry_header_key_equal(&flow->sender, &sender))
+        flow->shared = 0;
+}
+
+static void count_bad(struct flows *flows, struct flow *flow,
+                      const struct carry_capture_packet *packet, const struct carry_packet_sum *sum,
+                      enum carry_capture_cause cause) {
     flow->count++;
     flow->one_bit += cause == CARRY_CAPTURE_CAUSE_ONE_BIT;
     flow->twice += cause == CARRY_CAPTURE_CAUSE_TWICE;
-    if (holds_empty_headers(flow))
+    flow->changed += cause == CARRY_CAPTURE_CAUSE_ADDRESS_CHANGED;
+    if (holds_empty_headers(flow)) {
+        see_sender(flows, flow, packet, sum);
         return;
+    }
     compare_traits(flow, sum);
     see_sum(flow, sum);
     see_sending(flow, packet, sum);
 }
+
+/* --- Pairs of addresses --- */
+
+/* Returns which of difference and rest a sum shares with the first sum of `flow`, or which of them
+   it has if `flow` is NULL. A value that differs within a flow is not evidence across flows. */
+static unsigned shares_with_first(const struct flow *flow, const struct carry_packet_sum *sum) {
+    const bool difference = !flow || flow->traits[TRAIT_DIFFERENCE] == carry_cause_difference(sum);
+    const bool rest = sum->pseudo && (!flow || flow->pair_rest == address_rest(sum));
+    return (difference ? SHARES_DIFFERENCE : 0) | (rest ? SHARES_REST : 0);
+}
+
+/* Describes a sum for carry_address_pairs_cause(); it shares nothing if its own packet shows
+   another cause than a changed address. */
+static struct pair_sum pair_sum_of(const struct flow *flow, const struct ends *ends,
+                                   uint64_t number, const struct carry_packet_sum *sum,
+                                   enum carry_capture_cause cause) {
+    const bool has_evidence =
+        cause == CARRY_CAPTURE_CAUSE_NONE || cause == CARRY_CAPTURE_CAUSE_ADDRESS_CHANGED;
+    return (struct pair_sum){
+        .ends = ends,
+        .number = number,
+        .protocol = sum->protocol,
+        .difference = carry_cause_difference(sum),
+        .rest = address_rest(sum),
+        .shares = has_evidence ? shares_with_first(flow, sum) : 0,
+    };
+}
+
+static void add_to_pair(struct flows *flows, struct flow *flow, const struct pair_sum *own,
+                        const struct carry_packet_sum *sum, enum carry_capture_cause cause) {
+    const struct pair_evidence evidence = {
+        .expected = sum->expected,
+        .length = sum->pseudo_size,
+        .is_known = cause == CARRY_CAPTURE_CAUSE_ADDRESS_CHANGED,
+    };
+    if (!own->shares)
+        return;
+    carry_address_pairs_add(flows->pairs, own, &evidence);
+    flow->in_pair[own->shares] += !evidence.is_known;
+}
+
+/* Returns the cause of a sum by its own packet, the pair of its addresses, or its flow. */
+static enum carry_capture_cause pick_cause(const struct flows *flows, const struct pair_sum *sum,
+                                           enum carry_capture_cause own,
+                                           enum carry_capture_cause of_flow) {
+    if (own == CARRY_CAPTURE_CAUSE_ADDRESS_CHANGED)
+        return own;
+    const enum carry_capture_cause of_pair = carry_address_pairs_cause(flows->pairs, sum);
+    if (of_pair)
+        return of_pair;
+    return of_flow ? of_flow : own;
+}
+
+/* --- Adding sums --- */
 
 static enum carry_capture_cause add_bad(struct flows *flows,
                                         const struct carry_capture_packet *packet, uint64_t number,
                                         const struct carry_packet_sum *sum,
                                         enum carry_capture_cause cause) {
     const struct carry_frame frame = carry_capture_frame(packet);
-    struct flow *flow = use_flow(flows, &frame, sum);
+    struct flow *flow = use_flow(flows, &frame, number, sum);
     if (!flow)
         return cause;
     const enum carry_capture_cause before = flow_cause(flow);
+    const struct pair_sum own = pair_sum_of(flow, &flow->key.ends, number, sum, cause);
     flow->last = number;
-    count_bad(flow, packet, sum, cause);
+    count_bad(flows, flow, packet, sum, cause);
+    add_to_pair(flows, flow, &own, sum, cause);
     pair_with_header(flows, flow, sum);
-    /* The content of an empty header comes after it. */
+    if (flows->others)
+        carry_others_add(&flows->others[flow - flows->list], number, sum);
+    /* An empty header shows its cause only with the sum of its content, which is added later. */
     const enum carry_capture_cause now = holds_empty_headers(flow) ? before : flow_cause(flow);
-    return now ? now : cause;
+    return pick_cause(flows, &own, cause, now);
 }
 
 static void refute_empty_headers(struct flows *flows, const struct ends *ends) {
@@ -446,7 +556,7 @@ static void refute_empty_headers(struct flows *flows, const struct ends *ends) {
 }
 
 /* Refutes the flow of a good sum, unless no bad sum had its layout: then the packet was captured at
-   another place on the way, and contradicts nothing. */
+   another place on its way, and contradicts nothing. */
 static void add_good(struct flows *flows, const struct carry_capture_packet *packet,
                      const struct carry_packet_sum *sum) {
     const struct carry_frame frame = carry_capture_frame(packet);
@@ -491,47 +601,111 @@ bool carry_flows_want(const struct flows *flows, const struct carry_capture_pack
 
 /* --- At the end --- */
 
+static struct ends finding_ends(const struct carry_capture_finding *finding) {
+    return (struct ends){.from = finding->from,
+                         .to = finding->to,
+                         .from_port = finding->from_port,
+                         .to_port = finding->to_port};
+}
+
 static const struct flow *finding_flow(const struct flows *flows,
                                        const struct carry_capture_finding *finding) {
-    const struct key key = {.ends = {.from = finding->from,
-                                     .to = finding->to,
-                                     .from_port = finding->from_port,
-                                     .to_port = finding->to_port},
-                            .protocol = key_protocol(&finding->sum)};
+    const struct key key = {.ends = finding_ends(finding), .protocol = key_protocol(&finding->sum)};
     const uint16_t place =
         carry_flows_keeps(&finding->sum, finding->cause) ? find_flow(flows, &key) : NO_FLOW;
-    return place == NO_FLOW ? NULL : &flows->list[place];
+    return place == NO_FLOW || flows->list[place].since > finding->number ? NULL
+                                                                          : &flows->list[place];
 }
 
 enum carry_capture_cause carry_flows_settle(const struct flows *flows,
                                             const struct carry_capture_finding *finding) {
     const struct flow *flow = finding_flow(flows, finding);
-    return flow && flow_cause(flow) ? flow_cause(flow) : finding->cause;
+    const struct ends ends = finding_ends(finding);
+    if (!flows->count || !carry_flows_keeps(&finding->sum, finding->cause))
+        return finding->cause;
+    const struct pair_sum own =
+        pair_sum_of(flow, &ends, finding->number, &finding->sum, finding->cause);
+    return pick_cause(flows, &own, finding->cause,
+                      flow ? flow_cause(flow) : CARRY_CAPTURE_CAUSE_NONE);
 }
 
+bool carry_flows_keep_others(struct flows *flows) {
+    flows->others = calloc(FLOWS_MAX, sizeof *flows->others);
+    return flows->others;
+}
+
+/* Checks whether two different flows have the same addresses and the same protocol. */
+static bool has_same_addresses(const struct flow *a, const struct flow *b) {
+    return a != b && a->key.protocol == b->key.protocol &&
+           memcmp(&a->key.ends.from, &b->key.ends.from, sizeof a->key.ends.from) == 0 &&
+           memcmp(&a->key.ends.to, &b->key.ends.to, sizeof a->key.ends.to) == 0;
+}
+
+size_t carry_flows_others(const struct flows *flows, const struct carry_capture_finding *finding,
+                          struct carry_capture_other list[CARRY_CAPTURE_OTHERS], uint64_t *total) {
+    const struct flow *own = finding_flow(flows, finding);
+    size_t count = 0;
+    *total = own ? own->count - 1 : 0;
+    if (!own)
+        return 0;
+    if (own->count > 1)
+        return carry_others_append(&flows->others[own - flows->list], finding->number, list, 0);
+    for (size_t i = 0; i < flows->count; i++)
+        if (has_same_addresses(&flows->list[i], own)) {
+            count = carry_others_append(&flows->others[i], finding->number, list, count);
+            *total += flows->list[i].count;
+        }
+    return count;
+}
+
+/* Later packets may show a cause, or refute it, in the finding's flow or in a pair of addresses. */
 bool carry_flows_may_change(const struct flows *flows,
                             const struct carry_capture_finding *finding) {
     const struct flow *flow = finding_flow(flows, finding);
-    return flow && flow->shared;
+    if (!carry_flows_keeps(&finding->sum, finding->cause))
+        return false;
+    return finding->cause == CARRY_CAPTURE_CAUSE_NONE ||
+           (flow && flow->shared && finding->cause != CARRY_CAPTURE_CAUSE_ADDRESS_CHANGED);
 }
 
-/* Checks whether the flow's sums are counted as partial ones, which have another cause. */
+/* Checks whether the flow's sums count as partial sums, which have another cause. */
 static bool is_left_by_sender(const struct flow *flow, const struct header_senders *senders) {
-    return holds_empty_headers(flow) &&
-           carry_header_senders_leaves(senders, flow->key.ends.from.bytes);
+    return holds_empty_headers(flow) && carry_header_senders_leaves(senders, &flow->sender);
+}
+
+/* Returns how many sums of the flow are counted for the pair of their addresses instead. */
+static uint64_t count_explained_by_pair(const struct flows *flows, const struct flow *flow) {
+    uint64_t count = 0;
+    for (unsigned shares = 1; shares <= SHARES_ALL; shares++) {
+        const struct pair_sum sum = {.ends = &flow->key.ends,
+                                     .number = flow->last,
+                                     .protocol = flow->key.protocol,
+                                     .difference = flow->traits[TRAIT_DIFFERENCE],
+                                     .rest = flow->pair_rest,
+                                     .shares = shares};
+        if (carry_address_pairs_cause(flows->pairs, &sum))
+            count += flow->in_pair[shares];
+    }
+    return count;
+}
+
+static void move_flow(const struct flows *flows, const struct flow *flow,
+                      uint64_t of[CARRY_CAPTURE_CAUSE_COUNT]) {
+    const uint64_t moved = flow->count - flow->changed - count_explained_by_pair(flows, flow);
+    of[holds_empty_headers(flow) ? CARRY_CAPTURE_CAUSE_ZERO : CARRY_CAPTURE_CAUSE_NONE] -=
+        moved - flow->one_bit - flow->twice;
+    of[CARRY_CAPTURE_CAUSE_ONE_BIT] -= flow->one_bit;
+    of[CARRY_CAPTURE_CAUSE_TWICE] -= flow->twice;
+    of[flow_cause(flow)] += moved;
 }
 
 void carry_flows_move(const struct flows *flows, const struct header_senders *senders,
                       uint64_t (*causes)[CARRY_CAPTURE_CAUSE_COUNT]) {
     for (size_t i = 0; i < flows->count; i++) {
         const struct flow *flow = &flows->list[i];
-        if (!flow_cause(flow) || is_left_by_sender(flow, senders))
-            continue;
-        uint64_t *of = causes[flow->key.protocol & ~EMPTY_HEADER];
-        of[holds_empty_headers(flow) ? CARRY_CAPTURE_CAUSE_ZERO : CARRY_CAPTURE_CAUSE_NONE] -=
-            flow->count - flow->one_bit - flow->twice;
-        of[CARRY_CAPTURE_CAUSE_ONE_BIT] -= flow->one_bit;
-        of[CARRY_CAPTURE_CAUSE_TWICE] -= flow->twice;
-        of[flow_cause(flow)] += flow->count;
+        if (flow_cause(flow) && !is_left_by_sender(flow, senders))
+            move_flow(flows, flow, causes[flow->key.protocol & ~EMPTY_HEADER]);
     }
+    if (flows->count)
+        carry_address_pairs_move(flows->pairs, causes);
 }

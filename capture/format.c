@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ends a capture: at its end, in damage, or where it cannot be read. */
+/* Ends the reading of a capture: at its end, where it is damaged, or where it cannot be read. */
 #include "format.h"
 
 #include <errno.h>
@@ -70,17 +70,28 @@ int carry_format_second(struct carry_capture *capture) {
     return carry_format_damage(capture, "a second capture starts here: split the file");
 }
 
+/* Checks whether a file that may be mapped ended before the size that it had when it was opened:
+   pieces that were read before may be gone. */
+static bool has_shrunk(struct carry_capture *capture) {
+    const struct input *source = carry_format_source(capture);
+    return capture->file.maps && source->ended && !source->stopped &&
+           source->end_offset < capture->source.size;
+}
+
 int carry_format_cut(struct carry_capture *capture, const char *what, uint64_t size) {
     const struct input *input = &capture->input;
     uint64_t have = input->end_offset - capture->record;
     const char *unpacked_to_here = capture->unpack ? carry_unpack_problem(capture->unpack) : NULL;
+    if (has_shrunk(capture))
+        return carry_format_stop(capture, CARRY_ERROR_READ, "became shorter while it was read");
     if (unpacked_to_here)
         return carry_format_damage(capture, "%s", unpacked_to_here);
     if (input->error)
         return fail_to_read(capture, input->error);
     if (have == 0)
         return carry_format_end(capture, CARRY_CAPTURE_END, 0);
-    /* A stopped capture may end within a record; but a file without a header is not a capture. */
+    /* A stopped capture may end within a record, but not within its file header: without the header
+       it is not a capture. */
     if (carry_format_source(capture)->stopped && capture->record &&
         carry_input_offset(input) == capture->record) {
         carry_input_drop(&capture->input);

@@ -3,8 +3,8 @@
  * Defines struct carry_capture, the state that reader.c, the sources of bytes and the formats
  * share.
  *
- * Nothing in a file is trusted, memory does not grow with the file's size, packets are not copied,
- * and nothing seeks: pipes are read like files.
+ * Nothing in a file is trusted, memory has a limit that does not depend on the file's size, packets
+ * are not copied, and nothing seeks: pipes are read like files.
  */
 #ifndef CARRY_CAPTURE_SRC_FORMAT_H
 #define CARRY_CAPTURE_SRC_FORMAT_H
@@ -20,21 +20,35 @@
 /* Large enough to make read() calls cheap, small enough to stay in the second-level cache. */
 #define WINDOW_BYTES ((size_t)128 << 10)
 
-/* Reads the next packet. Returns CARRY_CAPTURE_PACKET, CARRY_CAPTURE_END or an error; the capture
-   holds its details. */
+/* A piece of a capture that threads share: large enough to make it cheap to guess where a piece
+   begins, small enough to share the end of the capture evenly. */
+#define PIECE_BYTES ((size_t)1 << 20)
+
+/* Reads the next packet. Returns CARRY_CAPTURE_PACKET, CARRY_CAPTURE_END or an error, whose details
+   are in capture->error. */
 typedef int format_next_fn(struct carry_capture *capture, struct carry_capture_packet *packet);
 
 struct pcap {
+    uint32_t file_header;   /* bytes before the first record */
     uint32_t record_header; /* bytes before each packet */
-    uint32_t ns_per_tick;   /* of the record's sub-second field */
-    uint32_t captured_at;   /* offsets in the record header of the captured size */
-    uint32_t wire_at;       /* and of the size on the wire */
+    uint32_t ns_per_tick;   /* unit of the sub-second field of a record */
+    uint32_t captured_at;   /* offset of the captured size in a record header */
+    uint32_t wire_at;       /* offset of the size on the wire in a record header */
     uint32_t linktype;
     uint32_t fcs;
 };
 
 struct snoop {
     uint32_t linktype;
+};
+
+struct netmon {
+    uint32_t record_header, trailer; /* bytes before and after each packet */
+    uint16_t network;                /* network type of the file */
+    uint64_t start_ns;               /* time at which the capture begins; 0: not known */
+    uint32_t table;                  /* offset of the table of frames in the file */
+    uint32_t count, next;            /* entries of the table, and the next one */
+    uint64_t used;                   /* bytes of all frames so far */
 };
 
 struct interface {
@@ -46,11 +60,11 @@ struct interface {
 };
 
 struct pcapng {
-    struct interface *interfaces; /* of this section */
+    struct interface *interfaces; /* interfaces of this section */
     uint32_t count;
     uint32_t capacity;
     uint64_t descriptions; /* sections and interfaces of the capture so far */
-    uint8_t *flags;        /* of the last packet read, in the window; NULL: it has none */
+    uint8_t *flags;        /* flags of the last packet read, in the window; NULL: it has none */
 };
 
 /* Bytes in memory. */
@@ -64,9 +78,10 @@ struct file {
     int descriptor; /* -1: there is none */
     bool owned;     /* the descriptor is closed with the capture */
     bool waits;     /* reading may block */
-    int64_t start;  /* where in its file reading began */
-    int stop;       /* the descriptor that stops it, or -1 */
+    int64_t start;  /* where in the file reading began */
+    int stop;       /* the descriptor that stops reading once it is readable; -1: none */
     bool stopped;
+    bool maps;        /* the host allows the library to map the file */
     int64_t deadline; /* once stopped: when waiting ends, in nanoseconds */
     int unread;       /* once stopped: bytes that had arrived and are still unread */
 };
@@ -81,14 +96,17 @@ struct carry_capture {
     format_next_fn *next;
     enum carry_capture_format format; /* once the first bytes were read */
     bool swap;                        /* the file's byte order is not this machine's */
-    uint64_t record;                  /* offset of what is being parsed: where damage is reported */
+    bool is_part;                     /* reading ends before a block that describes others */
+    size_t piece_bytes;               /* PIECE_BYTES, or less in tests */
+    uint64_t record;                  /* offset of the record being parsed, for errors */
     uint64_t packets;
     struct pcap pcap;
     struct pcapng pcapng;
     struct snoop snoop;
-    int result;                         /* what every further read returns, */
-    struct carry_capture_error final;   /* and its error */
-    struct carry_capture_error error;   /* of the last failure */
+    struct netmon netmon;
+    int result;                       /* once reading has ended: the result of every further read */
+    struct carry_capture_error final; /* the error that belongs to `result` */
+    struct carry_capture_error error; /* the last failure */
     struct carry_capture_packet packet; /* returned by carry_capture_next() */
 };
 
@@ -99,8 +117,8 @@ static inline struct input *carry_format_source(struct carry_capture *capture) {
 
 /* --- For the formats --- */
 
-/* Ends the capture with an error at capture->record. Its text is formatted as by printf(). Returns
-   the code. */
+/* Ends the capture with an error at capture->record. The error's text is formatted as by printf().
+   Returns the code. */
 __attribute__((format(printf, 3, 4))) int carry_format_stop(struct carry_capture *capture, int code,
                                                             const char *format, ...);
 
@@ -110,29 +128,31 @@ __attribute__((format(printf, 3, 4))) int carry_format_stop(struct carry_capture
 
 /*
  * Ends the capture because `what`, of `size` bytes, could not be read. The end is clean if the file
- * ends where `what` begins, or if reading was stopped; bytes of `what` that are held are then
- * dropped. The end is damage if the file ends within `what`, and a failure if reading failed.
+ * ends where `what` begins, or if reading was stopped after the file header; bytes of `what` that
+ * are held are then dropped. The end is damage if the file ends within `what` or cannot be
+ * unpacked, and a failure if reading failed.
  */
 int carry_format_cut(struct carry_capture *capture, const char *what, uint64_t size);
 
-/* Ends the capture where a second one begins, as after `cat` of two files. */
+/* Ends the capture where a second capture begins, as after `cat` of two files. */
 int carry_format_second(struct carry_capture *capture);
 
 /*
- * Returns the function that reads a file that starts with these 4 bytes; NULL if the file does not
- * have this format. A function that needs more bytes reads them from the input.
+ * Returns the function that reads a file that starts with these 4 bytes, or NULL if the file does
+ * not have this format. A function that needs more bytes reads them from the input.
  */
 typedef format_next_fn *format_recognise_fn(struct carry_capture *capture, const uint8_t *magic);
 format_recognise_fn carry_pcap_recognise, carry_pcapng_recognise, carry_snoop_recognise,
-    carry_erf_recognise;
+    carry_netmon_recognise, carry_netmon1_recognise, carry_erf_recognise;
 
 void carry_pcapng_close(struct carry_capture *capture);
 
 /*
- * Clears SUM_LEFT in the flags of the last packet read, in the bytes of the file. Like changes to
- * the packet's bytes, this reaches the sink of carry_reader_pass_to().
+ * Clears SUM_LEFT in the flags of the last packet read, which has that flag, in the bytes of the
+ * file. Like changes to the packet's bytes, this reaches the sink of carry_reader_pass_to().
+ * Returns the offset of the flags, PCAPNG_FLAGS_BYTES, in the file.
  */
-void carry_pcapng_clear_left(struct carry_capture *capture);
+uint64_t carry_pcapng_clear_left(struct carry_capture *capture);
 
 /* --- For readers --- */
 
@@ -143,33 +163,45 @@ int carry_reader_next(struct carry_capture *capture, struct carry_capture_packet
    0. Returns the code. */
 int carry_format_fail(struct carry_capture *capture, int code, int system);
 
-/* Set the error of a capture: with a given text, and for good. No packet follows after
-   carry_format_end(). */
+/* Set the error of a capture. carry_format_fail_text() sets a given text. carry_format_end() ends
+   reading: no packet follows. */
 int carry_format_fail_text(struct carry_capture *capture, int code, const char *text);
 int carry_format_end(struct carry_capture *capture, int code, int system);
 
 /* Returns the error code for a read that failed with this errno. */
 int carry_format_read_code(int system);
 
-/* Returns true if no packet has been read. */
+/* Checks whether no packet has been read yet. */
 bool carry_reader_is_fresh(const struct carry_capture *capture);
 
-/* Returns true if the first bytes belong to a format that can be read. */
+/* Checks whether the first bytes belong to a format that can be read. */
 bool carry_reader_recognises(struct carry_capture *capture);
 
 /* Creates a capture like carry_capture_open_source(), with an initial window of this size. */
 struct carry_capture *carry_reader_create(const struct carry_capture_source *source, size_t window);
+
+/* Checks whether bytes of the source can be read at any offset: those of memory and of regular
+   files. */
+bool carry_reader_can_seek(const struct carry_capture *capture);
+
+/* Reads bytes of the source at an offset, in any thread. Returns how many there are: fewer at the
+   end, or where reading fails. */
+size_t carry_reader_read_at(const struct carry_capture *capture, uint64_t offset, void *buffer,
+                            size_t size);
+
+/* Continues to read the source at an offset. If that fails, the next read fails. */
+void carry_reader_seek(struct carry_capture *capture, uint64_t offset);
 
 /* Fills in `error`, unless it is NULL. Returns the code. */
 int carry_format_error(struct carry_capture_error *error, int code, int system);
 
 /*
  * Passes every byte of the file, unpacked if it was compressed, to `sink`, once and in order, until
- * the sink returns false: packets and all bytes between them, including damage. The caller may
- * change a packet in place until the call of carry_reader_next() after the one that returned it,
- * and with carry_input_overwrite() until its bytes have been passed on. The sink gets the changed
- * bytes. carry_reader_pass_rest() passes the rest, up to the end of the file or of what can be
- * unpacked; false if reading failed.
+ * the sink returns false: packets and all bytes between them, including damage. The sink gets bytes
+ * as the caller has changed them: the caller may change a packet in place until the next call of
+ * carry_reader_next(), and with carry_input_overwrite() until the bytes have been passed on.
+ * carry_reader_pass_rest() passes the rest, up to the end of the file or of the bytes that can be
+ * unpacked. It returns false if reading failed.
  */
 void carry_reader_pass_to(struct carry_capture *capture, input_sink_fn *sink, void *context);
 bool carry_reader_pass_rest(struct carry_capture *capture);

@@ -20,8 +20,8 @@ struct carry_fragment_key carry_fragment_key(const struct carry_capture_packet *
 }
 
 /*
- * Returns the bucket of a key, by multiply-shift hashing (Dietzfelbinger, 1996). As the seed is
- * secret, keys chosen by an attacker collide no more often than others.
+ * Returns the bucket of a key, by multiply-shift hashing (Dietzfelbinger, 1996). Because the seed
+ * is secret, keys chosen by an attacker collide no more often than other keys.
  */
 static struct entry **fragment_bucket(struct fragment_table *table,
                                       const struct carry_fragment_key *key) {
@@ -62,8 +62,8 @@ void carry_fragment_table_notify_lost(const struct fragment_table *table,
         table->lost(table->lost_context, why, sources);
 }
 
-/* Frees the fragments, but not the datagram. Reports them as lost, unless entry->sources were
-   taken. */
+/* Frees the fragments of an entry, but not the entry. Reports the fragments as lost, unless
+   entry->sources were taken. */
 static void drop_fragments(struct fragment_table *table, struct entry *entry,
                            enum carry_capture_reassembly why) {
     carry_fragment_table_notify_lost(table, why, entry->sources);

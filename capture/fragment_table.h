@@ -19,9 +19,9 @@ struct carry_fragment_key {
 /* A datagram that is incomplete, or was refused. */
 struct entry {
     struct carry_fragment_key key;
-    struct entry *chain; /* of the same bucket */
+    struct entry *chain; /* the next entry of the bucket */
     struct entry *older, *newer;
-    uint64_t time_ns;                      /* of the first fragment that arrived */
+    uint64_t time_ns;                      /* time of the first fragment that arrived */
     enum carry_capture_reassembly refused; /* the reason; COMPLETE: not refused */
     struct content content;
     struct source *sources, *last_source;
@@ -31,7 +31,7 @@ struct entry {
     uint8_t *header;
     uint32_t header_size;
     uint32_t located; /* as in struct datagram */
-    uint64_t offset;  /* of the header in the file */
+    uint64_t offset;  /* offset of the header in the file */
     uint32_t scope;
     const struct source *first;
 };
@@ -43,26 +43,26 @@ struct fragment_table {
     struct entry *buckets[1u << FRAGMENT_BUCKETS_LOG2];
     struct entry *oldest, *newest; /* in the order of their latest fragments */
     unsigned entries;
-    uint64_t created; /* in all */
+    uint64_t created; /* datagrams created so far */
     size_t bytes;
     uint64_t counts[CARRY_CAPTURE_REASSEMBLY_COUNT];
-    reassembler_lost_fn *lost; /* NULL: no one is notified */
+    reassembler_lost_fn *lost; /* NULL: lost fragments are not reported */
     void *lost_context;
 };
 
-/* Opens an empty table; false if the system gives no seed. */
+/* Opens an empty table. Returns false if the system provides no seed. */
 bool carry_fragment_table_open(struct fragment_table *table);
 
 struct carry_fragment_key carry_fragment_key(const struct carry_capture_packet *packet,
                                              const struct carry_packet_fragment *fragment);
 
-/* Returns the datagram's entry, created if needed, and makes it the newest; NULL if there is no
-   memory. */
+/* Returns the datagram's entry, and makes it the newest. Creates it if needed. Returns NULL if
+   there is no memory. */
 struct entry *carry_fragment_table_use(struct fragment_table *table,
                                        const struct carry_fragment_key *key, uint64_t now_ns);
 
 /* Returns the memory that a datagram holds, as REASSEMBLER_BYTES_MAX counts it. Code that changes
-   it must update table->bytes. */
+   this memory must update table->bytes. */
 size_t carry_fragment_table_held(const struct entry *entry);
 
 /* Gives up a datagram, and counts it unless it was already counted when it was refused. */
@@ -74,8 +74,8 @@ void carry_fragment_table_give_up(struct fragment_table *table, struct entry *en
 void carry_fragment_table_refuse(struct fragment_table *table, struct entry *entry,
                                  enum carry_capture_reassembly why);
 
-/* Gives up the oldest datagrams until all together are small enough; refuses `entry` if it is too
-   large by itself. */
+/* Gives up the oldest datagrams until all datagrams together are small enough. Refuses `entry` if
+   it is too large by itself. */
 void carry_fragment_table_make_room(struct fragment_table *table, struct entry *entry,
                                     uint64_t now_ns);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Windows that grew have a multiple of this size. */
+/* A window grows at most to the needed size, rounded up to a multiple of this. */
 #define GRANULE ((size_t)64 << 10)
 
 bool carry_input_open(struct input *input, input_read_fn *read, void *context, size_t capacity) {
@@ -13,6 +13,19 @@ bool carry_input_open(struct input *input, input_read_fn *read, void *context, s
     input->window = malloc(capacity);
     input->at = input->end = input->passed = input->window;
     return input->window != NULL;
+}
+
+/* Without room behind the bytes, which the input would try to make, and at the end of the file. */
+void carry_input_lend(struct input *input, const uint8_t *bytes, size_t size, size_t from) {
+    *input = (struct input){
+        .window = (uint8_t *)bytes,
+        .capacity = size + 1,
+        .at = bytes + from,
+        .end = bytes + size,
+        .passed = bytes + from,
+        .end_offset = size,
+        .ended = true,
+    };
 }
 
 void carry_input_close(struct input *input) {
@@ -28,6 +41,12 @@ void carry_input_restart(struct input *input) {
     input->sink_is_full = false;
 }
 
+void carry_input_move(struct input *input, uint64_t offset) {
+    input->at = input->end = input->passed = input->window;
+    input->end_offset = offset;
+    input->ended = false;
+}
+
 struct window carry_input_swap(struct input *input, struct window window) {
     struct window old = {input->window, input->capacity};
     size_t held = carry_input_held(input);
@@ -39,7 +58,7 @@ struct window carry_input_swap(struct input *input, struct window window) {
     return old;
 }
 
-/* Doubles the window, which is full of held bytes, but not beyond what `size` requires. */
+/* Doubles the window, which is full of held bytes, but to no more than `size` requires. */
 static bool grow_window(struct input *input, size_t size) {
     size_t held = carry_input_held(input);
     size_t needed = (size + GRANULE - 1) / GRANULE * GRANULE;
@@ -67,7 +86,7 @@ void carry_input_flush(struct input *input) {
     pass_to_sink(input, input->at);
 }
 
-/* Returns the first byte that must stay in a full window: the first unread one, or an earlier one
+/* Returns the first byte that a full window must keep: the first unread byte, or an earlier byte
    that the watcher wants to keep. */
 static const uint8_t *find_kept(const struct input *input) {
     const uint64_t half = input->end_offset - input->capacity / 2;

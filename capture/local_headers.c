@@ -9,8 +9,8 @@
 #define LINK_LOOP       108u
 #define LINK_LOOP_BYTES 4u
 
-/* Checks whether the frame begins with this packet and was captured on a loopback device: who sends
-   the content of a tunnel is not known. */
+/* Checks whether the frame begins with this packet and was captured on a loopback device. The
+   device does not show the sender of a packet inside a tunnel. */
 static bool is_on_loopback(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
     return (frame->linktype == LINK_NULL || frame->linktype == LINK_LOOP) &&
            sum->network_offset == LINK_LOOP_BYTES;

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds IPv4 headers of packets that stay on their machine and whose sums hold 0. Windows and
- * others fill in no such sums, as nothing verifies them.
+ * Finds IPv4 headers of packets that stay on their machine and whose sums hold 0. Windows and other
+ * systems do not fill in such sums, because nothing verifies them.
  *
- * The walk calls them bad, as it does not ask where a packet goes. So all that judges packets in
- * this folder calls carry_local_headers_leave() after it.
+ * The walk judges these sums as bad, because it does not consider where a packet goes. So all code
+ * in this folder that judges packets calls carry_local_headers_leave() afterwards.
  */
 #ifndef CARRY_CAPTURE_SRC_LOCAL_HEADERS_H
 #define CARRY_CAPTURE_SRC_LOCAL_HEADERS_H
 
 #include <carry/capture.h>
 
-/* Turns those of these sums of a frame that are bad into partial ones. */
+/* Turns bad sums of 0 of IPv4 headers into partial ones, for packets of the frame that stay on
+   their machine. */
 void carry_local_headers_leave(const struct carry_frame *frame, struct carry_packet_sum *sums,
                                size_t count);
 
-/* Checks whether carry_local_headers_leave() turned this sum, or options of the walk did. */
+/* Checks whether carry_local_headers_leave(), or an option of the walk, turned this sum into a
+   partial one. */
 bool carry_local_headers_is_left(const struct carry_packet_sum *sum);
 
-/* Checks whether the packet that this sum belongs to stays on its machine: it came through a
-   loopback device, or its addresses say so. */
+/* Checks whether the packet of this sum stays on its machine: it came through a loopback device, or
+   its addresses say so. */
 bool carry_local_headers_is_local(const struct carry_frame *frame,
                                   const struct carry_packet_sum *sum);
 

@@ -9,10 +9,15 @@
 #include "pcapng.h"
 
 static const struct pcap_variant variants[] = {
-    {PCAP_MAGIC_US, 16, 1000}, {PCAP_MAGIC_NS, 16, 1}, {PCAP_MAGIC_MODIFIED, 24, 1000}};
+    {PCAP_MAGIC_US, PCAP_FILE_HEADER_BYTES, 16, 1000},
+    {PCAP_MAGIC_NS, PCAP_FILE_HEADER_BYTES, 16, 1},
+    {PCAP_MAGIC_MODIFIED, PCAP_FILE_HEADER_BYTES, 24, 1000},
+    {PCAP_MAGIC_IXIA_US, PCAP_FILE_HEADER_BYTES + 4, 16, 1000},
+    {PCAP_MAGIC_IXIA_NS, PCAP_FILE_HEADER_BYTES + 4, 16, 1},
+};
 
-/* The offsets of the two lengths in record headers: up to version 2.2, and in files of DG/UX, they
-   are in the opposite order (see libpcap). */
+/* The offsets of the two lengths in record headers. Up to version 2.2, and in files of DG/UX
+   (version 543), the lengths are in the opposite order (see libpcap). */
 static const struct pcap_version versions[] = {
     {2, 3, 4, 8, 12}, {2, 0, 2, 12, 8}, {543, 0, 0, 12, 8}};
 
@@ -52,7 +57,26 @@ bool carry_magic_is_snoop(const uint8_t *bytes) {
     return memcmp(bytes, SNOOP_MAGIC, SNOOP_MAGIC_BYTES) == 0;
 }
 
+/* Checks for both versions of Network Monitor. A month follows magic, version, network and year. */
+bool carry_magic_is_netmon(const uint8_t *bytes) {
+    const bool is_old = memcmp(bytes, NETMON1_MAGIC, 4) == 0;
+    return (is_old || memcmp(bytes, NETMON_MAGIC, 4) == 0) && bytes[5] == (is_old ? 1 : 2) &&
+           bytes[10] <= 12 && !bytes[11];
+}
+
 bool carry_magic_is_begin(const uint8_t *bytes) {
     return carry_magic_is_pcap(bytes) || carry_magic_is_pcapng(bytes) ||
-           carry_magic_is_snoop(bytes);
+           carry_magic_is_snoop(bytes) || carry_magic_is_netmon(bytes);
+}
+
+/*
+ * A trace is a sequence of buffers. Each begins with a header of 0x48 bytes, which has the type of
+ * the buffer at 0x36. The type of the first buffer is 4: it holds the file header. Its first event
+ * has a version, the size of pointers (1: 32 bits, 2: 64 bits), flags, the size of the event, and
+ * the number of the event.
+ */
+bool carry_magic_is_etl(const uint8_t *bytes) {
+    const uint8_t *event = bytes + 0x48;
+    return bytes[0x36] == 4 && !bytes[0x37] && event[0] && !event[1] &&
+           (event[2] == 1 || event[2] == 2) && event[3] == 0xc0 && !event[6] && !event[7];
 }

@@ -7,8 +7,8 @@
 
 #include "format.h"
 
-/* Returns the errno if the descriptor cannot be read as a capture, whatever it holds; 0 if it
-   can. */
+/* Returns 0 if the descriptor can be read as a capture, or an errno if it cannot, whatever its file
+   holds. */
 static int open_errno(int descriptor, struct stat *status) {
     if (fstat(descriptor, status))
         return errno;

@@ -12,7 +12,7 @@
 struct block {
     uint32_t type;
     uint32_t size; /* with head and tail */
-    uint32_t says; /* the size that head and tail state */
+    uint32_t says; /* the size that the head states, and the tail must repeat */
     const uint8_t *body;
     uint32_t body_size;
 };
@@ -46,8 +46,8 @@ struct option {
     const uint8_t *value;
 };
 
-/* Reads the next option; false at the end. Options are not essential: one that does not fit in the
-   block ends them, but the block is used. */
+/* Reads the next option. Returns false at the end. An option that does not fit in the block ends
+   the options; the block is used nevertheless. */
 static bool next_option(const struct carry_capture *capture, const uint8_t **at, const uint8_t *end,
                         struct option *option) {
     if (end - *at < 4)
@@ -67,8 +67,8 @@ static void set_option(const struct carry_capture *capture, struct interface *in
     const uint8_t value = option->size == 1 ? *option->value : 0;
     if (option->code == PCAPNG_OPTION_TIME_RESOLUTION && option->size == 1)
         set_resolution(interface, value);
-    /* The specification once said bits, but writers store bytes; no FCS has a single byte or eight,
-       so 8 and more must be bits. */
+    /* The specification once said bits, but writers store bytes. An FCS has at most 7 bytes, so
+       values from 8 on must be bits. */
     if (option->code == PCAPNG_OPTION_FCS_LENGTH && option->size == 1)
         interface->fcs = value <= PCAPNG_FCS_MAX ? value : value / 8;
     if (option->code == PCAPNG_OPTION_TIME_START && option->size == 8)
@@ -131,12 +131,12 @@ static uint64_t fraction_ns(uint64_t ticks, uint64_t per_second) {
 /* The last whole second that fits in 64 bits of nanoseconds is in the year 2554. */
 #define SECONDS_MAX (UINT64_MAX / NS_PER_SECOND - 1)
 
-/* Returns the time in nanoseconds; 0 (unknown) if it does not fit in 64 bits. */
+/* Returns the time in nanoseconds since 1970; 0 (unknown) if it does not fit in 64 bits. */
 static uint64_t time_ns(const struct interface *interface, uint64_t ticks) {
     const uint64_t per_second = interface->ticks_per_second;
     if (per_second == 1000000 && !interface->start && ticks <= UINT64_MAX / 1000)
         return ticks * 1000;
-    const uint64_t seconds = interface->start + ticks / per_second; /* start may be negative */
+    const uint64_t seconds = interface->start + ticks / per_second; /* a negative start wraps */
     if (seconds > SECONDS_MAX)
         return 0;
     return seconds * NS_PER_SECOND + fraction_ns(ticks % per_second, per_second);
@@ -169,7 +169,7 @@ static void read_packet_options(struct carry_capture *capture, const struct bloc
     const uint8_t *at = packet->data + padded;
     struct option option;
     while (at < end && next_option(capture, &at, end, &option)) {
-        if (option.code != PCAPNG_OPTION_FLAGS || option.size != 4)
+        if (option.code != PCAPNG_OPTION_FLAGS || option.size != PCAPNG_FLAGS_BYTES)
             continue;
         const uint32_t bits = load32(option.value, capture->swap);
         const uint32_t fcs = bits >> PCAPNG_FLAGS_FCS_SHIFT & PCAPNG_FLAGS_FCS_MASK;
@@ -191,7 +191,8 @@ static const struct interface *find_block_interface(struct carry_capture *captur
 
 static int packet_block(struct carry_capture *capture, const struct block *block,
                         struct carry_capture_packet *packet) {
-    /* In the old block, the interface has 16 bits, and 16 bits of drop count follow. */
+    /* In the old block, the interface number has 16 bits, and 16 bits with a count of drops
+       follow. */
     bool old = block->type == PCAPNG_BLOCK_OLD_PACKET;
     uint32_t number = old ? load16(block->body, capture->swap) : load32(block->body, capture->swap);
     const struct interface *interface = find_block_interface(capture, number);
@@ -212,8 +213,8 @@ static int packet_block(struct carry_capture *capture, const struct block *block
     return result;
 }
 
-/* Reads a simple packet block. Its packet belongs to the first interface and has no timestamp; the
-   snap length limits its captured size. */
+/* Reads a simple packet block. Its packet is of the first interface and has no timestamp; the
+   interface's snap length limits its captured size. */
 static int simple_packet_block(struct carry_capture *capture, const struct block *block,
                                struct carry_capture_packet *packet) {
     const struct interface *interface = find_block_interface(capture, 0);
@@ -229,12 +230,13 @@ static int simple_packet_block(struct carry_capture *capture, const struct block
     return emit_packet(capture, block, 4, packet);
 }
 
-/* Blocks that are read. Others are skipped, and so is the rest of a section header. */
+/* The blocks that are read. Other blocks are skipped, and so is a section header after its first
+   fields. */
 static const struct block_kind {
     uint32_t type;
     uint32_t min_body;
     block_fn *use;
-    bool leaves_out_padding; /* in its size, old writers such as ntar omit the padding */
+    bool leaves_out_padding; /* old writers such as ntar do not count the padding */
 } kinds[] = {
     {PCAPNG_BLOCK_PACKET, 20, packet_block, false},
     {PCAPNG_BLOCK_SIMPLE_PACKET, 4, simple_packet_block, false},
@@ -289,8 +291,8 @@ static int use_block(struct carry_capture *capture, struct block *block, block_f
     return use(capture, block, packet);
 }
 
-/* Begins a section, which has its own byte order and interfaces; `magic` was loaded in the byte
-   order so far. Returns false if it is not the magic. */
+/* Begins a section, which has its own byte order and interfaces. `magic` was loaded in the byte
+   order of the previous section. Returns false if it is not the magic number. */
 static bool begin_section(struct carry_capture *capture, uint32_t magic) {
     if (magic == __builtin_bswap32(PCAPNG_SECTION_MAGIC))
         capture->swap = !capture->swap;
@@ -307,6 +309,9 @@ static int next_block(struct carry_capture *capture, struct carry_capture_packet
     if (!head)
         return carry_format_cut(capture, "block header", BLOCK_MIN_BYTES);
     struct block block = {.type = load32(head, capture->swap)};
+    if (capture->is_part &&
+        (block.type == PCAPNG_BLOCK_SECTION || block.type == PCAPNG_BLOCK_INTERFACE))
+        return carry_format_end(capture, CARRY_CAPTURE_END, 0);
     if (block.type == PCAPNG_BLOCK_SECTION &&
         !begin_section(capture, load32(head + 8, capture->swap)))
         return carry_format_damage(capture, "section of unknown byte order: %02x %02x %02x %02x",
@@ -346,14 +351,13 @@ uint32_t carry_pcapng_bits_of(uint32_t flags) {
     return bits;
 }
 
-void carry_pcapng_clear_left(struct carry_capture *capture) {
+uint64_t carry_pcapng_clear_left(struct carry_capture *capture) {
     uint8_t *at = capture->pcapng.flags;
-    if (!at)
-        return;
     const uint32_t bits =
         load32(at, capture->swap) & ~carry_pcapng_bits_of(CARRY_CAPTURE_PACKET_SUM_LEFT);
     const uint32_t stored = capture->swap ? __builtin_bswap32(bits) : bits;
     memcpy(at, &stored, sizeof stored);
+    return carry_input_offset(&capture->input) - (uint64_t)(capture->input.at - at);
 }
 
 void carry_pcapng_close(struct carry_capture *capture) {

@@ -30,20 +30,21 @@ enum pcapng_option {
 
 /* PCAPNG_OPTION_FLAGS holds 32 bits per packet. pcapng_flags.def lists the bits of enum
    carry_capture_packet_flag. */
+#define PCAPNG_FLAGS_BYTES     4
 #define PCAPNG_FLAGS_FCS_SHIFT 5 /* bytes of the frame check sequence; 0: not known */
 #define PCAPNG_FLAGS_FCS_MASK  0xfu
 
 /* Returns the bits of PCAPNG_OPTION_FLAGS for these flags of enum carry_capture_packet_flag. */
 uint32_t carry_pcapng_bits_of(uint32_t flags);
 
-/* Identifies the byte order of a section, in which it is written. */
+/* Identifies the byte order of a section: it is written in that byte order. */
 #define PCAPNG_SECTION_MAGIC 0x1a2b3c4du
 
 /* Limits of the reader: interfaces of a section, and bytes of a frame check sequence. */
 #define PCAPNG_INTERFACES_MAX 65536u
 #define PCAPNG_FCS_MAX        7u
 
-/* Type and length before each block, and its length again after it. */
+/* A block begins with its type and its length, and ends with its length again. */
 #define PCAPNG_HEAD_BYTES 8
 #define PCAPNG_TAIL_BYTES 4
 

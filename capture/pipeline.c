@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "boundary.h"
+#include "piece.h"
+#include "stream_parts.h"
 #include "threads.h"
 
 /*
- * Batches in progress for each thread besides the calling one: enough to keep it busy while the
- * calling thread does something else. Without other threads, the calling thread examines each batch
- * while it is still in the cache.
+ * Batches in progress for each thread besides the calling one: enough to keep that thread busy
+ * while the calling thread does something else. Without other threads, the calling thread examines
+ * each batch while the batch is still in the cache.
  */
 #define BATCHES_PER_THREAD 8
 #define BATCHES_MAX        32u
@@ -18,54 +21,64 @@
 /* The batch being filled, and the next one. */
 #define BATCHES_AHEAD 2
 
-/* Limits batches: a window may hold more of the smallest records than this. */
+/* Limits batches: a window may hold more packets than this, if they are small. */
 #define BATCH_PACKETS 8192u
 
-/* Bytes in windows above which batches are finished before more is read: windows grow for huge
-   records. */
+/* If windows hold more bytes than this, batches are finished before more is read: windows grow for
+   huge records. */
 #define WINDOWS_BYTES ((size_t)20 << 20)
 
-/* Memory that slots and threads must leave for windows and notes. If less is available, fewer of
-   them are allocated. */
+/* Memory that slots and threads must leave for windows and notes. If less is available, fewer slots
+   and threads are created. */
 #define ROOM_BYTES ((size_t)32 << 20)
 
 /*
- * Initial notes of a batch. The calling thread allocates them, as each thread that allocates gets
- * its own heap (glibc: 64 MiB of addresses). A thread whose batch needs more allocates in its own.
+ * Initial notes of a batch. The calling thread allocates them, because each thread that allocates
+ * gets its own heap (glibc: 64 MiB of addresses). A thread whose batch needs more notes allocates
+ * them in its own heap.
  */
 #define NOTES_FIRST 64
 
 struct slot {
     struct batch batch;
-    struct carry_capture_packet *packets; /* room for the batch's */
-    struct window window; /* holds the batch's packets; empty until it is submitted */
+    struct carry_capture_packet *packets; /* room for the batch's packets */
+    struct window window; /* holds the batch's packets; empty until the batch is submitted */
+    struct piece piece;   /* of a capture that is read in pieces */
     bool examined;
+    size_t start, reached; /* where the piece begins, and where it ended when it was examined */
 };
 
 /*
- * Batches are numbered; number n is in slot n % slot_count. Those before `finished` are done. Then
- * follow those that a thread has taken, from `taken` on those that wait for a thread, and last the
- * one being filled: its number is `submitted`.
+ * Batches are numbered; batch n is in slot n % slot_count. Batches below `finished` are done,
+ * further batches below `taken` were taken by a thread, and further batches below `submitted` wait
+ * for a thread. Batch number `submitted` is being filled.
  */
 struct pipeline {
     struct pipeline_work work;
     struct slot *slots;
     unsigned slot_count;
     struct threads *threads;
-    unsigned threads_wanted, threads_count; /* besides the one that runs the pipeline */
+    unsigned threads_wanted, threads_count; /* besides the thread that runs the pipeline */
 
     /* Only for the thread that runs the pipeline. */
     struct carry_capture *capture;
-    struct slot *filling; /* the slot of the batch being filled, */
+    struct slot *filling; /* the slot of the batch being filled */
     struct carry_capture_packet
-        *next; /* and the place of its next packet; `count` is set when the batch ends */
+        *next; /* the place of that batch's next packet; `count` is set when the batch ends */
     uint64_t finished;
     uint64_t read;        /* packets of the capture */
-    size_t windows_bytes; /* of batches that are submitted but not finished */
-    bool ended;           /* by finish() or watch_pipeline() */
+    size_t windows_bytes; /* size of the windows of submitted batches that are not finished */
+    bool ended;           /* finish() or watch_pipeline() ended the run */
+    struct tally tally;   /* counts of finished pieces */
+    size_t at;            /* in pieces: the end of the finished records */
+    size_t cut;           /* in pieces: the end of the submitted pieces */
+
+    /* Set while no batch is submitted; NULL: the capture is not read in pieces. */
+    struct pieces *pieces;
 
     /* Shared by all threads under the lock, like `examined` of each slot. */
     uint64_t taken, submitted;
+    struct parts *parts; /* of a compressed capture that threads unpack; or NULL */
     bool closing;
 };
 
@@ -75,14 +88,31 @@ static struct slot *batch_slot(struct pipeline *pipeline, uint64_t number) {
 
 /* --- Any thread --- */
 
-/* Examines the oldest waiting batch. The lock is held at the call and the return, but not
-   meanwhile. */
+/* Returns where a piece begins, if the piece before it was examined; else it is guessed. */
+static size_t piece_start(struct pipeline *pipeline, const struct slot *slot, uint64_t number) {
+    const struct slot *before = batch_slot(pipeline, number - 1);
+    return before->examined && before->reached >= slot->piece.from ? before->reached : PIECE_GUESS;
+}
+
+static void examine_slot(struct pipeline *pipeline, struct slot *slot, unsigned worker) {
+    if (pipeline->pieces)
+        carry_piece_take(pipeline->pieces, &slot->piece, slot->start, worker, &slot->batch);
+    else
+        pipeline->work.examine(pipeline->work.context, worker, &slot->batch);
+}
+
+/* Examines the oldest waiting batch. The caller holds the lock, which is released while the batch
+   is examined. */
 static void examine_next(struct pipeline *pipeline, unsigned worker) {
-    struct slot *slot = batch_slot(pipeline, pipeline->taken++);
+    const uint64_t number = pipeline->taken++;
+    struct slot *slot = batch_slot(pipeline, number);
+    if (slot->start == PIECE_GUESS)
+        slot->start = piece_start(pipeline, slot, number);
     carry_threads_unlock(pipeline->threads);
-    pipeline->work.examine(pipeline->work.context, worker, &slot->batch);
+    examine_slot(pipeline, slot, worker);
     carry_threads_lock(pipeline->threads);
     slot->examined = true;
+    slot->reached = slot->piece.lost ? 0 : slot->piece.end;
     carry_threads_signal(pipeline->threads, THREADS_DONE);
 }
 
@@ -90,10 +120,10 @@ static void run_worker(void *context, unsigned worker) {
     struct pipeline *pipeline = context;
     carry_threads_lock(pipeline->threads);
     while (!pipeline->closing) {
-        if (pipeline->taken == pipeline->submitted)
-            carry_threads_wait(pipeline->threads, THREADS_WORK);
-        else
+        if (pipeline->taken < pipeline->submitted)
             examine_next(pipeline, worker);
+        else if (!pipeline->parts || !carry_parts_unpack(pipeline->parts))
+            carry_threads_wait(pipeline->threads, THREADS_WORK);
     }
     carry_threads_unlock(pipeline->threads);
 }
@@ -136,7 +166,8 @@ static void *allocate_room(void) {
     return room;
 }
 
-/* Starts the threads, with the second batch: for a single one, they are not worth it. */
+/* Starts the threads when the first batch is submitted: a capture of a single batch does not need
+   them. */
 static void start_workers(struct pipeline *pipeline) {
     if (pipeline->threads_count == pipeline->threads_wanted)
         return;
@@ -149,21 +180,27 @@ static void start_workers(struct pipeline *pipeline) {
     pipeline->threads_wanted = pipeline->threads_count;
 }
 
-static void submit_batch(struct pipeline *pipeline, struct window window) {
-    struct slot *slot = pipeline->filling;
-    end_batch(pipeline);
-    slot->window = window;
-    pipeline->windows_bytes += window.capacity;
+/* Submits the batch in a slot. Wakes a thread once `enough` batches wait. */
+static void submit_slot(struct pipeline *pipeline, struct slot *slot, unsigned enough) {
     carry_threads_lock(pipeline->threads);
     slot->examined = false;
     pipeline->submitted++;
-    if (pipeline->submitted - pipeline->taken >= BATCHES_PER_THREAD / 2)
+    if (pipeline->submitted - pipeline->taken >= enough)
         carry_threads_signal(pipeline->threads, THREADS_WORK);
     carry_threads_unlock(pipeline->threads);
+}
+
+static void submit_batch(struct pipeline *pipeline, struct window window) {
+    struct slot *slot = pipeline->filling;
+    end_batch(pipeline);
+    free(slot->window.bytes); /* kept since before pieces were read, which need no windows */
+    slot->window = window;
+    pipeline->windows_bytes += window.capacity;
+    submit_slot(pipeline, slot, BATCHES_PER_THREAD / 2);
     start_batch(pipeline);
 }
 
-/* Waits until the oldest batch was examined, and examines others meanwhile. */
+/* Waits until the oldest batch has been examined, and examines waiting batches until then. */
 static struct slot *await_oldest(struct pipeline *pipeline) {
     struct slot *slot = batch_slot(pipeline, pipeline->finished);
     carry_threads_lock(pipeline->threads);
@@ -209,8 +246,8 @@ static void finish_all(struct pipeline *pipeline) {
     start_batch(pipeline);
 }
 
-/* Returns a window for more than `held` bytes: that of the slot after the one being filled, or a
-   new one. */
+/* Returns a window for more than `held` bytes: the window of the slot after the one being filled,
+   or a new window. Its `bytes` are NULL if there is no memory. */
 static struct window next_window(struct pipeline *pipeline, size_t held) {
     struct slot *slot = batch_slot(pipeline, pipeline->submitted + 1);
     struct window window = slot->window;
@@ -228,7 +265,7 @@ static void watch_pipeline(struct pipeline *pipeline) {
         pipeline->ended = !pipeline->work.watch(pipeline->work.context, pipeline->read);
 }
 
-/* Gives the input another window, and its current one to the batch whose packets it holds. */
+/* Gives the input another window, and submits the batch with the window that holds its packets. */
 static int submit_window(struct pipeline *pipeline, struct input *input) {
     struct window window = next_window(pipeline, carry_input_held(input));
     if (!window.bytes)
@@ -251,7 +288,8 @@ static int submit_on_full(void *context) {
     return pipeline->ended ? ECANCELED : error;
 }
 
-/* Finishes all batches when the input is idle, so that what a pipe has delivered is reported. */
+/* Finishes all batches when the input is idle, so that all packets that a pipe has delivered are
+   reported. */
 static bool finish_on_idle(void *context) {
     struct pipeline *pipeline = context;
     finish_all(pipeline);
@@ -259,7 +297,7 @@ static bool finish_on_idle(void *context) {
     return !pipeline->ended;
 }
 
-/* Adds a packet to the batch, and copies it there if another batch began since it was read. */
+/* Adds a packet to the batch. Copies the packet if another batch has begun since it was read. */
 static void add_packet(struct pipeline *pipeline, const struct carry_capture_packet *packet) {
     if (pipeline->next != packet)
         *pipeline->next = *packet;
@@ -275,16 +313,19 @@ static bool pipeline_selects(const struct pipeline *pipeline,
     return !work->select || work->select(work->context, packet);
 }
 
-int carry_pipeline_run(struct pipeline *pipeline, struct carry_capture *capture, uint64_t limit) {
-    int result = CARRY_CAPTURE_END;
-    pipeline->capture = capture;
-    pipeline->ended = false;
+/* Reads and processes at most `limit` selected packets, up to one that ends at or behind the offset
+   `until`. Returns the result of the reader: CARRY_CAPTURE_PACKET if there may be more. */
+static int run_records(struct pipeline *pipeline, uint64_t limit, uint64_t until) {
+    struct carry_capture *capture = pipeline->capture;
+    int result = CARRY_CAPTURE_PACKET;
     capture->input.watcher =
         (struct input_watcher){.full = submit_on_full, .idle = finish_on_idle, .context = pipeline};
-    for (pipeline->read = 0; limit && !pipeline->ended; pipeline->read++) {
-        /* Read into its place in the batch: a copy would load in wide words what was just stored in
-           narrow ones, and stall (6 % of the time of carry check, on Zen 5). */
+    for (; limit && !pipeline->ended; pipeline->read++) {
+        /* Reads the packet into its place in the batch: a copy would load in wide words the bytes
+           just stored in narrow words, and stall (6 % of the time of carry check, on Zen 5). */
         struct carry_capture_packet *packet = pipeline->next;
+        if (carry_input_offset(&capture->input) >= until)
+            break;
         result = carry_reader_next(capture, packet);
         if (result != CARRY_CAPTURE_PACKET)
             break;
@@ -296,6 +337,176 @@ int carry_pipeline_run(struct pipeline *pipeline, struct carry_capture *capture,
     finish_all(pipeline);
     watch_pipeline(pipeline);
     capture->input.watcher = (struct input_watcher){0};
+    return result;
+}
+
+/* --- Pieces --- */
+
+/* Returns the size of the next piece. If one thread does everything, packets that it copies for
+   finish() remain in the cache until then. */
+static size_t piece_size(const struct pipeline *pipeline) {
+    const size_t size = pipeline->capture->piece_bytes;
+    const bool copies = pipeline->pieces->copies && !pipeline->threads_count;
+    return copies && size > WINDOW_BYTES ? WINDOW_BYTES : size;
+}
+
+static void submit_piece(struct pipeline *pipeline) {
+    struct slot *slot = batch_slot(pipeline, pipeline->submitted);
+    const size_t left = pipeline->pieces->loan.size - pipeline->cut;
+    const size_t most = piece_size(pipeline);
+    slot->piece.packets = slot->packets;
+    slot->piece.from = pipeline->cut;
+    slot->piece.to = pipeline->cut + (left < most ? left : most);
+    slot->start = pipeline->cut == pipeline->at ? pipeline->at : PIECE_GUESS;
+    pipeline->cut = slot->piece.to;
+    submit_slot(pipeline, slot, 1);
+}
+
+/* Finishes the records of a piece that begins where the records before it end. Returns false if
+   there are none. */
+static bool finish_records(struct pipeline *pipeline, struct slot *slot) {
+    struct pieces *pieces = pipeline->pieces;
+    struct batch *batch = &slot->batch;
+    struct carry_capture *capture = pipeline->capture;
+    if (slot->piece.lost || slot->piece.end == pipeline->at ||
+        !carry_loan_holds(&pieces->loan, capture))
+        return false;
+    carry_piece_number(&slot->piece, batch, capture->packets);
+    pipeline->ended = !pipeline->work.finish(pipeline->work.context, batch);
+    __atomic_store_n(&pieces->copies, batch->notes_count, __ATOMIC_RELAXED);
+    carry_tally_merge(&pipeline->tally, &batch->tally);
+    pipeline->at = slot->piece.end;
+    pipeline->read += batch->count;
+    capture->packets += batch->count;
+    carry_input_move(&capture->input, pipeline->at);
+    carry_loan_drop(&pieces->loan, pipeline->at);
+    return true;
+}
+
+/* Checks whether finish() will read all packets from now on. The thread that finishes them then
+   reads them itself, since it would wait for the caches of other threads. */
+static bool reads_all(const struct pipeline *pipeline) {
+    return pipeline->work.reads(pipeline->work.context);
+}
+
+/* Finishes the oldest piece. Reads it again, or what is left of it, if it does not begin where the
+   records before it end. Returns false if the rest of the capture must be read otherwise. */
+static bool finish_piece(struct pipeline *pipeline) {
+    struct slot *slot = await_oldest(pipeline);
+    bool read = true;
+    while (read && !pipeline->ended && pipeline->at < slot->piece.to) {
+        if (slot->piece.start != pipeline->at)
+            carry_piece_take(pipeline->pieces, &slot->piece, pipeline->at, 0, &slot->batch);
+        read = finish_records(pipeline, slot) && !reads_all(pipeline) &&
+               slot->batch.notes_count <= PIECE_NOTES;
+    }
+    pipeline->finished++;
+    watch_pipeline(pipeline);
+    return read;
+}
+
+/* Drops the pieces that no thread has taken, and awaits the others. Empties all batches. */
+static void drop_pieces(struct pipeline *pipeline) {
+    carry_threads_lock(pipeline->threads);
+    pipeline->submitted = pipeline->taken;
+    carry_threads_unlock(pipeline->threads);
+    for (; pipeline->finished < pipeline->submitted; pipeline->finished++)
+        await_oldest(pipeline);
+    for (unsigned i = 0; i < pipeline->slot_count; i++)
+        carry_piece_clear(&pipeline->slots[i].piece, &pipeline->slots[i].batch);
+}
+
+/* Submits pieces: with each piece that is finished, one more may be in progress. So little work is
+   lost where pieces turn out not to be worth it. */
+static void submit_pieces(struct pipeline *pipeline, uint64_t done) {
+    const uint64_t most = done + 1 < pipeline->slot_count - 1 ? done + 1 : pipeline->slot_count - 1;
+    while (pipeline->cut < pipeline->pieces->loan.size &&
+           pipeline->submitted - pipeline->finished < most)
+        submit_piece(pipeline);
+}
+
+static void finish_pieces(struct pipeline *pipeline) {
+    const uint64_t first = pipeline->finished;
+    bool read = true;
+    while (read && !pipeline->ended && pipeline->at < pipeline->pieces->loan.size) {
+        submit_pieces(pipeline, pipeline->finished - first);
+        read = finish_piece(pipeline);
+    }
+    drop_pieces(pipeline);
+}
+
+/* Checks whether the records of a capture can be found from within, in the order of the file. */
+static bool has_pieces(const struct pipeline *pipeline) {
+    const struct carry_capture *capture = pipeline->capture;
+    return !pipeline->work.select && !capture->unpack && !capture->input.sink &&
+           carry_boundary_is_known(capture);
+}
+
+/* Reads the rest of the capture in pieces, as far as that is possible. Returns false if it is not
+   possible at all. */
+static bool run_pieces(struct pipeline *pipeline) {
+    struct carry_capture *capture = pipeline->capture;
+    struct pieces pieces = {.seed = *capture, .work = &pipeline->work};
+    pipeline->at = pipeline->cut = (size_t)carry_input_offset(&capture->input);
+    if (!has_pieces(pipeline) || reads_all(pipeline) || !carry_loan_begin(&pieces.loan, capture))
+        return false;
+    const bool large = pieces.loan.size > pipeline->at + capture->piece_bytes;
+    if (large) {
+        carry_pipeline_take_tally(pipeline, &pipeline->tally);
+        start_workers(pipeline);
+        pipeline->pieces = &pieces;
+        finish_pieces(pipeline);
+        pipeline->pieces = NULL;
+        start_batch(pipeline);
+    }
+    const bool holds = carry_loan_holds(&pieces.loan, capture);
+    carry_loan_end(&pieces.loan, capture, pipeline->at);
+    return large && holds && !reads_all(pipeline);
+}
+
+/* --- Parts of compressed captures --- */
+
+static void set_parts(struct pipeline *pipeline, struct parts *parts) {
+    carry_threads_lock(pipeline->threads);
+    pipeline->parts = parts;
+    carry_threads_unlock(pipeline->threads);
+}
+
+/* Lets all threads unpack the rest of a compressed capture. */
+static void begin_parts(struct pipeline *pipeline) {
+    if (!pipeline->threads_wanted || !carry_parts_can_begin(pipeline->capture))
+        return;
+    start_workers(pipeline);
+    if (pipeline->threads_count)
+        set_parts(pipeline, carry_parts_open(pipeline->capture, pipeline->threads,
+                                             pipeline->threads_count + 1));
+}
+
+static void end_parts(struct pipeline *pipeline) {
+    struct parts *parts = pipeline->parts;
+    set_parts(pipeline, NULL);
+    carry_parts_close(parts);
+}
+
+/* Reads in pieces as far as that is possible. Otherwise reads the capture as a whole for a stretch,
+   each twice as long as the one before it. */
+int carry_pipeline_run(struct pipeline *pipeline, struct carry_capture *capture, uint64_t limit) {
+    uint64_t stretch = 1;
+    int result = CARRY_CAPTURE_PACKET;
+    bool divides = limit == UINT64_MAX;
+    pipeline->capture = capture;
+    pipeline->ended = false;
+    pipeline->read = 0;
+    do {
+        const uint64_t until = carry_input_offset(&capture->input) + stretch;
+        result = run_records(pipeline, limit, divides ? until : UINT64_MAX);
+        if (result == CARRY_CAPTURE_PACKET && !pipeline->ended && divides) {
+            begin_parts(pipeline);
+            divides = run_pieces(pipeline);
+        }
+        stretch = stretch > 1 ? 2 * stretch : capture->piece_bytes;
+    } while (result == CARRY_CAPTURE_PACKET && !pipeline->ended && limit == UINT64_MAX);
+    end_parts(pipeline);
     return result == CARRY_CAPTURE_PACKET ? CARRY_CAPTURE_END : result;
 }
 
@@ -311,8 +522,12 @@ bool carry_pipeline_pass(struct pipeline *pipeline, const struct carry_capture_p
     return !pipeline->ended;
 }
 
-/* Skips tallies without packets: after a short capture, most have none. */
+/* Skips tallies without packets: after a short capture, most tallies have none. */
 void carry_pipeline_take_tally(struct pipeline *pipeline, struct tally *tally) {
+    if (tally != &pipeline->tally) {
+        carry_tally_merge(tally, &pipeline->tally);
+        pipeline->tally = (struct tally){0};
+    }
     for (unsigned i = 0; i < pipeline->slot_count; i++) {
         struct batch *batch = &pipeline->slots[i].batch;
         if (!batch->tally.totals.packets)
@@ -324,7 +539,7 @@ void carry_pipeline_take_tally(struct pipeline *pipeline, struct tally *tally) {
 
 static bool allocate_slot(struct slot *slot) {
     struct batch *batch = &slot->batch;
-    slot->packets = malloc(BATCH_PACKETS * sizeof *slot->packets);
+    slot->packets = malloc(PIECE_PACKETS * sizeof *slot->packets);
     batch->notes = malloc(NOTES_FIRST * sizeof *batch->notes);
     batch->notes_capacity = NOTES_FIRST;
     if (slot->packets && batch->notes)

@@ -3,14 +3,16 @@
    formats. */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "format.h"
+#include "magic.h"
 
 #define MAGIC_BYTES 4
 
 /* --- Recognition --- */
 
-/* Formats by their number. */
+/* Names and magic numbers of formats, by enum carry_capture_format. */
 static const struct {
     const char *name, *text;
     char magic[5];
@@ -30,11 +32,13 @@ static enum carry_capture_format find_foreign(struct carry_capture *capture) {
     for (unsigned i = 0; i < CARRY_CAPTURE_FORMAT_COUNT; i++)
         if (*formats[i].magic && memcmp(magic, formats[i].magic, strlen(formats[i].magic)) == 0)
             return (enum carry_capture_format)i;
-    return CARRY_CAPTURE_FORMAT_UNKNOWN;
+    const uint8_t *more = carry_input_peek(&capture->input, ETL_MAGIC_BYTES);
+    return more && carry_magic_is_etl(more) ? CARRY_CAPTURE_FORMAT_ETL
+                                            : CARRY_CAPTURE_FORMAT_UNKNOWN;
 }
 
-/* Inserts the unpacker between the file's bytes and the capture, from the bytes already read on.
-   Returns false if there is no memory. */
+/* Inserts the unpacker between the file and the capture. The unpacker begins with the bytes already
+   read. Returns false if there is no memory. */
 static bool insert_unpacker(struct carry_capture *capture, const uint8_t *magic) {
     struct input packed = capture->input;
     struct unpack *unpack = carry_unpack_open(magic, &capture->packed);
@@ -55,8 +59,8 @@ static bool insert_unpacker(struct carry_capture *capture, const uint8_t *magic)
     return true;
 }
 
-/* Returns the first bytes of the capture, unpacked; NULL if there are fewer, or they cannot be
-   read. */
+/* Returns the first bytes of the capture, unpacked. Returns NULL if there are fewer than
+   MAGIC_BYTES, or if they cannot be read. */
 static const uint8_t *peek_magic(struct carry_capture *capture) {
     const uint8_t *magic = carry_input_peek(&capture->input, MAGIC_BYTES);
     if (!magic || capture->unpack || !carry_unpack_recognises(magic))
@@ -67,8 +71,8 @@ static const uint8_t *peek_magic(struct carry_capture *capture) {
     return NULL;
 }
 
-/* Formats that can be read, in the order in which they are tried: ERF is last, as it has no magic
-   number. */
+/* Formats that can be read, in the order in which they are tried: ERF is last, because it has no
+   magic number. */
 static const struct {
     enum carry_capture_format format;
     format_recognise_fn *recognise;
@@ -76,11 +80,13 @@ static const struct {
     {CARRY_CAPTURE_FORMAT_PCAP, carry_pcap_recognise},
     {CARRY_CAPTURE_FORMAT_PCAPNG, carry_pcapng_recognise},
     {CARRY_CAPTURE_FORMAT_SNOOP, carry_snoop_recognise},
+    {CARRY_CAPTURE_FORMAT_NETMON, carry_netmon_recognise},
+    {CARRY_CAPTURE_FORMAT_NETMON1, carry_netmon1_recognise},
     {CARRY_CAPTURE_FORMAT_ERF, carry_erf_recognise},
 };
 
-/* Finds the format of a file of at least MAGIC_BYTES, and returns its reader; NULL if there is
-   none. */
+/* Finds the format of a file of at least MAGIC_BYTES. Returns the function that reads it, or NULL
+   if no format fits. */
 static format_next_fn *recognise_format(struct carry_capture *capture) {
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
         const uint8_t *magic = carry_input_peek(&capture->input, MAGIC_BYTES);
@@ -109,7 +115,7 @@ static int refuse_foreign(struct carry_capture *capture) {
                              magic[1], magic[2], magic[3]);
 }
 
-/* Recognises the format, and reads the first packet with its reader. */
+/* Recognises the format, and reads the first packet. */
 static int read_first(struct carry_capture *capture, struct carry_capture_packet *packet) {
     const uint8_t *magic = peek_magic(capture);
     if (!magic && !capture->input.error && !carry_input_held(&capture->input))
@@ -147,7 +153,7 @@ enum carry_capture_format carry_capture_format(struct carry_capture *capture) {
 
 /* --- Opening --- */
 
-/* Reads from the source of bytes. Where that would block, the input's watcher is called. */
+/* Reads from the source of bytes. Calls the input's watcher where reading would block. */
 static int64_t read_from_source(void *context, void *buffer, size_t size) {
     struct carry_capture *capture = context;
     int64_t got;
@@ -171,6 +177,7 @@ struct carry_capture *carry_reader_create(const struct carry_capture_source *sou
     capture->source = *source;
     capture->file = (struct file){.descriptor = -1, .stop = -1};
     capture->next = read_first;
+    capture->piece_bytes = PIECE_BYTES;
     return capture;
 }
 
@@ -205,6 +212,38 @@ int carry_capture_open_memory(const void *bytes, size_t size, struct carry_captu
         (*capture)->memory = (struct memory){.bytes = bytes, .size = size};
     }
     return code;
+}
+
+bool carry_reader_can_seek(const struct carry_capture *capture) {
+    const struct file *file = &capture->file;
+    return capture->memory.bytes || (file->descriptor >= 0 && !file->waits && file->stop < 0);
+}
+
+static size_t read_memory_at(const struct memory *memory, uint64_t offset, void *buffer,
+                             size_t size) {
+    const size_t left = offset < memory->size ? memory->size - (size_t)offset : 0;
+    const size_t got = size < left ? size : left;
+    if (got)
+        memcpy(buffer, memory->bytes + offset, got);
+    return got;
+}
+
+size_t carry_reader_read_at(const struct carry_capture *capture, uint64_t offset, void *buffer,
+                            size_t size) {
+    if (capture->memory.bytes)
+        return read_memory_at(&capture->memory, offset, buffer, size);
+    const off_t at = capture->file.start + (off_t)offset;
+    const ssize_t got = pread(capture->file.descriptor, buffer, size, at);
+    return got > 0 ? (size_t)got : 0;
+}
+
+void carry_reader_seek(struct carry_capture *capture, uint64_t offset) {
+    struct input *source = carry_format_source(capture);
+    carry_input_move(source, offset);
+    if (capture->memory.bytes)
+        capture->memory.at = (size_t)offset;
+    else if (lseek(capture->file.descriptor, capture->file.start + (off_t)offset, SEEK_SET) < 0)
+        source->error = errno;
 }
 
 static void stop_unpacking(struct carry_capture *capture) {

@@ -8,11 +8,9 @@
 #include "fragment_table.h"
 #include "local_headers.h"
 
-#define LINK_RAW     101
-#define DATAGRAM_MAX 65535u /* the highest value of a length field */
-#define HEADERS6_SIZE                                                                              \
-    48u /* IPv6's header and its fragment header, which the length field does                      \
-           not include */
+#define LINK_RAW      101
+#define DATAGRAM_MAX  65535u /* the highest value of a length field */
+#define HEADERS6_SIZE 48u /* IPv6's header and fragment header, which the length does not count */
 
 struct reassembler {
     struct carry_packet_options options;
@@ -22,23 +20,22 @@ struct reassembler {
     void *prepare_context;
 
     struct datagram datagram;
-    struct source *sources; /* the datagram's */
+    struct source *sources; /* sources of `datagram` */
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    struct carry_packet_fragment fragment; /* a fragment of another datagram that this datagram
-                                              holds */
+    struct carry_packet_fragment fragment; /* a fragment inside the reassembled datagram */
     uint8_t buffer[DATAGRAM_MAX + HEADERS6_SIZE];
 };
 
 /* --- The fragments of one datagram --- */
 
-/* The packet with a fragment: a frame, or a datagram that was itself reassembled. */
+/* A packet that holds a fragment: a frame, or a datagram that was itself reassembled. */
 struct view {
     struct carry_capture_packet packet;
     uint32_t located;
     struct carry_packet_fragment fragment;
     const struct carry_packet_sum *sums;
     size_t count;
-    bool nested; /* in a reassembled datagram */
+    bool nested; /* the packet is a reassembled datagram */
 };
 
 static uint32_t headers_size(const struct carry_packet_fragment *fragment) {
@@ -69,15 +66,15 @@ static struct part fragment_part(const struct view *view) {
     };
 }
 
-/* Accepts a sum of the content that begins exactly at the fragment's end, with its field beyond
-   it. */
+/* Also accepts a sum that covers bytes from exactly the fragment's end on, with its field after
+   that end. */
 bool carry_reassembler_is_inside(const struct carry_packet_fragment *fragment,
                                  const struct carry_packet_sum *sum) {
     return sum->field_offset >= fragment->content_offset &&
            sum->cover_offset - fragment->content_offset <= fragment->size;
 }
 
-/* Checks whether a change of the fragment's content would make this sum bad. */
+/* Checks whether this sum of a header around the fragment covers bytes of its content. */
 static bool is_around(const struct carry_packet_sum *sum,
                       const struct carry_packet_fragment *fragment) {
     return sum->field_offset < fragment->content_offset && sum->verdict != CARRY_VERDICT_ABSENT &&
@@ -125,14 +122,14 @@ static void append_source(struct entry *entry, struct source *source) {
     entry->sources_bytes += source_size(source);
 }
 
-/* Returns how many of the `size` bytes from the IP header on lie in one piece in the file. */
+/* Returns how many of the `size` bytes from the IP header on are contiguous in the file. */
 static uint32_t located_size(const struct view *view, uint32_t size) {
     uint32_t network = view->fragment.network_offset;
     uint32_t located = view->located > network ? view->located - network : 0;
     return located < size ? located : size;
 }
 
-/* Keeps what only the first fragment contains; false if there is no memory. */
+/* Keeps the headers, which only the first fragment has. Returns false if there is no memory. */
 static bool keep_header(struct entry *entry, const struct view *view) {
     const struct carry_packet_fragment *fragment = &view->fragment;
     uint32_t size = headers_size(fragment);
@@ -177,8 +174,8 @@ static void store16_network(uint8_t *p, uint32_t value) {
     p[1] = (uint8_t)value;
 }
 
-/* Turns the first fragment's headers into those of a whole datagram: over IPv6, into those of an
-   atomic fragment. */
+/* Turns the first fragment's headers into the headers of a whole datagram (over IPv6, of an atomic
+   fragment). */
 static void complete_header(uint8_t *header, uint32_t size, uint32_t content) {
     if (header[0] >> 4 == 4) {
         store16_network(header + 2, size + content);
@@ -186,8 +183,8 @@ static void complete_header(uint8_t *header, uint32_t size, uint32_t content) {
         header[7] = 0;
         return;
     }
-    /* With its fragment header, the longest datagram does not fit the length field: 0 then means up
-       to the end of the bytes. */
+    /* The longest datagram, its fragment header included, does not fit the length field. A length
+       of 0 then means: up to the end of the bytes. */
     uint32_t payload = size - 40 + content;
     store16_network(header + 4, payload > DATAGRAM_MAX ? 0 : payload);
     store16_network(header + size - 6, 0);
@@ -207,7 +204,7 @@ static void write_datagram(struct reassembler *reassembler, const struct entry *
     packet->wire = entry->header_size + entry->content.size;
     packet->linktype = LINK_RAW;
     packet->fcs = 0;
-    packet->left_from = packet->left_at = 0; /* they refer to the last frame */
+    packet->left_from = packet->left_at = 0; /* the last frame's offsets do not apply */
     packet->offset = entry->offset;
     datagram->located = entry->located;
     datagram->header_size = entry->header_size;
@@ -231,8 +228,7 @@ static enum datagram_bar bar_of(const struct source *sources) {
     return nested ? DATAGRAM_NESTED : covered ? DATAGRAM_COVERED : DATAGRAM_FREE;
 }
 
-/* Repairs a datagram. Changes to its own IP header are ignored, as that header is not in the
-   file. */
+/* Repairs a datagram. Ignores changes of its own IP header, which is not in the file. */
 static void repair_datagram(struct reassembler *reassembler, const struct entry *entry) {
     struct datagram *datagram = &reassembler->datagram;
     struct carry_packet_sum changes[CARRY_PACKET_SUMS_MAX];
@@ -323,7 +319,7 @@ static void keep_fragment(struct fragment_table *table, struct entry *entry, str
         carry_fragment_table_make_room(table, entry, view->packet.time_ns);
 }
 
-/* Adds a fragment to its datagram's entry; NULL if the datagram is refused or there is no
+/* Adds a fragment to its datagram's entry. Returns NULL if the datagram is refused or there is no
    memory. */
 static struct entry *add_to_entry(struct reassembler *reassembler, const struct view *view) {
     struct fragment_table *table = &reassembler->table;
@@ -417,8 +413,8 @@ const struct datagram *carry_reassembler_next(struct reassembler *reassembler) {
     return datagram->holds_fragment ? add_view(reassembler, &view) : NULL;
 }
 
-/* Goes back through the entries, which are in the order of their last fragments; refused ones have
-   no sources. */
+/* Searches the entries from the newest on: they are in the order of their last fragments. Refused
+   entries have no sources. */
 uint64_t carry_reassembler_earliest(const struct reassembler *reassembler, uint64_t from) {
     uint64_t earliest = UINT64_MAX;
     for (const struct entry *entry = reassembler->table.newest; entry; entry = entry->older) {

@@ -5,13 +5,14 @@
 
 #include "cause.h"
 #include "local_headers.h"
+#include "pcapng.h"
 #include "verdict.h"
 
-/* The sums of a frame or a datagram, by their latest verdicts. */
+/* The sums of a frame or a datagram, with their latest verdicts. */
 struct judged {
     const struct carry_packet_sum *sums;
     size_t count;
-    bool cut; /* the capture truncated it */
+    bool cut; /* the capture truncated the frame or datagram */
 };
 
 /* --- Sums that are left unrepaired --- */
@@ -34,8 +35,8 @@ static bool covers_field(const struct carry_packet_sum *outer,
            inner->field_offset - outer->cover_offset < outer->cover_size;
 }
 
-/* Returns why a sum with this verdict is left unrepaired; all other reasons are already
-   excluded. */
+/* Returns why a sum with this verdict is left unrepaired, when no reason from outside `judged`
+   applies. */
 static enum carry_capture_left why_left(const struct repair *repair, const struct judged *judged,
                                         const struct carry_packet_sum *sum, unsigned verdict) {
     if (!wants_repair(repair, verdict))
@@ -78,22 +79,18 @@ static void leave_sum(struct repair *repair, const struct carry_capture_change *
 
 /* --- Senders of headers that hold 0 --- */
 
-/* Returns the source address of the IP header that a sum of a frame belongs to. */
-static const uint8_t *ip_sender(const struct carry_frame *frame,
-                                const struct carry_packet_sum *sum) {
-    return (const uint8_t *)frame->data + sum->network_offset + 12;
-}
-
-/* Checks whether the sum's IP header is captured: a datagram ends at its first gap, and a later
-   fragment may hold a whole header. */
+/* Checks whether the sum's IP header was captured. The bytes of a datagram end at its first gap,
+   but a later fragment may contain a whole IP header. */
 static bool has_sender(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
     return (uint64_t)sum->network_offset + 20 <= frame->captured;
 }
 
 static bool is_left_by_sender(const struct repair *repair, const struct carry_frame *frame,
                               const struct carry_packet_sum *sum) {
-    return carry_header_senders_is_alone(sum) && has_sender(frame, sum) &&
-           carry_header_senders_leaves(repair->known, ip_sender(frame, sum));
+    if (!carry_header_senders_is_alone(sum) || !has_sender(frame, sum))
+        return false;
+    const struct header_key key = carry_header_senders_key(repair->known, frame, sum);
+    return carry_header_senders_leaves(repair->known, &key);
 }
 
 /* Judges a frame like carry_capture_check(). */
@@ -111,8 +108,8 @@ static void learn_sums(struct repair *repair, const struct carry_frame *frame,
         carry_header_senders_add(repair->known, frame, &sums[i]);
 }
 
-/* Learns from the sums that could not be verified in the first fragment, as they were before any
-   repair; carry check does the same. */
+/* Learns from the sums that the first fragment left unverifiable, as they were before any repair;
+   carry check does the same. */
 static void learn_datagram(struct repair *repair, const struct datagram *datagram) {
     const struct carry_frame frame = carry_capture_frame(&datagram->packet);
     learn_sums(repair, &frame, datagram->changes, datagram->changes_count);
@@ -137,16 +134,16 @@ void carry_repair_learned(struct repair *repair) {
     carry_reassembler_end(repair->learner);
 }
 
-/* Checks whether a header is known to be left, by its sender's other frames or its own packet. */
+/* Checks whether an IPv4 header's sum is known to be left to a network card, by other frames of its
+   sender or by its own packet. */
 static bool is_left_header(const struct repair *repair, const struct carry_frame *frame,
                            const struct carry_packet_sum *sum) {
     return carry_local_headers_is_left(sum) || is_left_by_sender(repair, frame, sum);
 }
 
 /*
- * Returns the flag with which a frame is repaired: CARRY_PACKET_IP_ZERO_PARTIAL if it contains a
- * header that is left, unless the flag would turn another sum of the
- * frame partial.
+ * Returns the flag for the repair of a frame: CARRY_PACKET_IP_ZERO_PARTIAL if the frame contains a
+ * header that is left, unless the flag would turn another sum of the frame partial.
  */
 static uint32_t repair_flags(const struct repair *repair, const struct carry_frame *frame,
                              const struct carry_packet_sum *sums, size_t count) {
@@ -165,7 +162,7 @@ static uint32_t repair_flags(const struct repair *repair, const struct carry_fra
     return CARRY_PACKET_IP_ZERO_PARTIAL;
 }
 
-/* Checks whether all fragments can still be changed, in the window or in what was written. */
+/* Checks whether all fragments can still be changed, in the window or in the written copy. */
 static bool is_in_reach(const struct repair *repair, const struct source *sources) {
     if (!repair->sink || repair->sink->rewrite)
         return true;
@@ -186,14 +183,14 @@ static bool prepare_datagram(void *context, const struct carry_frame *datagram,
     return is_in_reach(repair, sources);
 }
 
-/* Counts a header that was repaired as a bad one: later packets may show that it was left to a
-   network card. */
+/* Counts a header that was repaired because it was bad: later packets may show that it was left to
+   a network card. */
 static void count_lone_header(struct repair *repair, const struct carry_frame *frame,
                               const struct carry_packet_sum *change) {
     size_t count;
     const struct header_sender *first = carry_header_senders_list(repair->known, &count);
-    const struct header_sender *sender =
-        carry_header_senders_find(repair->known, ip_sender(frame, change));
+    const struct header_key key = carry_header_senders_key(repair->known, frame, change);
+    const struct header_sender *sender = carry_header_senders_find(repair->known, &key);
     if (sender)
         repair->called_bad[sender - first]++;
 }
@@ -203,7 +200,8 @@ static void settle_repaired(struct repair *repair) {
     const struct header_sender *senders = carry_header_senders_list(repair->known, &count);
     uint64_t *repaired = repair->repairs->repaired[CARRY_PROTOCOL_IP];
     for (size_t i = 0; i < count; i++) {
-        uint64_t left = senders[i].leaves ? repair->called_bad[i] : 0;
+        const bool leaves = carry_header_senders_leaves(repair->known, &senders[i].key);
+        const uint64_t left = leaves ? repair->called_bad[i] : 0;
         repaired[CARRY_VERDICT_BAD] -= left;
         repaired[CARRY_VERDICT_PARTIAL] += left;
     }
@@ -236,6 +234,7 @@ static void count_changes(struct repair *repair, const struct carry_capture_pack
     repair->repairs->totals.changed_packets += count > 0;
     for (size_t i = 0; i < count; i++) {
         const struct carry_capture_change change = in_frame(packet, &changes[i]);
+        carry_spans_add(&repair->changed, change.offset, change.offset + change.size);
         repair->repairs->repaired[changes[i].protocol][changes[i].verdict]++;
         if (carry_header_senders_is_alone(&changes[i]))
             count_lone_header(repair, &frame, &changes[i]);
@@ -255,28 +254,31 @@ static void settle_flags(struct repair *repair, const struct carry_capture_packe
                          const struct carry_packet_sum *changes, size_t changed,
                          const struct judged *judged) {
     if (packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT && count_partial(changes, changed) &&
-        !count_partial(judged->sums, judged->count))
-        carry_pcapng_clear_left(repair->capture);
+        !count_partial(judged->sums, judged->count)) {
+        const uint64_t offset = carry_pcapng_clear_left(repair->capture);
+        carry_spans_add(&repair->changed, offset, offset + PCAPNG_FLAGS_BYTES);
+    }
 }
 
 /*
- * Reports a header of 0 that is left unrepaired, as carry check will report it: by what its sender
- * leaves to its network card in the whole copy.
+ * Counts in `waiting` a lone header that is left unrepaired: only the whole copy shows whether its
+ * sender leaves headers to its network card. Reports the header with the verdict known so far.
  */
 static void leave_header(struct repair *repair, const struct header_sender *sender,
                          const struct carry_capture_change *left, enum carry_capture_left reason) {
     size_t count;
     const struct header_sender *first = carry_header_senders_list(repair->headers, &count);
-    struct carry_packet_sum known = *left->sum; /* the log shows the verdict known so far */
+    struct carry_packet_sum known = *left->sum; /* the callback gets the verdict known so far */
     struct carry_capture_change logged = left_change(left, reason);
     logged.sum = &known;
-    if (sender->leaves)
+    if (carry_header_senders_leaves(repair->headers, &sender->key))
         carry_cause_leave(&known);
     carry_group_add(&repair->waiting[sender - first][left_slot(reason)], left->number);
     report_change(repair, &logged);
 }
 
-/* Reports a sum of a frame or a datagram as left unrepaired; `sum` gives its place there. */
+/* Reports a sum of a frame or datagram as left unrepaired; the offsets of `sum` count from that
+   frame or datagram. */
 static void leave_by_sender(struct repair *repair, const struct carry_frame *frame,
                             const struct carry_packet_sum *sum,
                             const struct carry_capture_change *left,
@@ -289,14 +291,14 @@ static void leave_by_sender(struct repair *repair, const struct carry_frame *fra
         leave_sum(repair, left, reason);
 }
 
-/* Returns the verdict on a sum by all that is known of its sender. */
+/* Returns the verdict on a sum by all that is known about its sender. */
 static unsigned verdict_of(const struct repair *repair, const struct carry_frame *frame,
                            const struct carry_packet_sum *sum) {
     return is_left_by_sender(repair, frame, sum) ? CARRY_VERDICT_PARTIAL : sum->verdict;
 }
 
-/* Returns why a sum is left unrepaired. BESIDE: it is a header to repair, but repair_flags() could
-   not give the frame the flag. */
+/* Returns why a sum is left unrepaired. The reason is BESIDE if the sum is a header's that should
+   be repaired, but repair_flags() refused the flag. */
 static enum carry_capture_left why_left_known(const struct repair *repair,
                                               const struct judged *judged,
                                               const struct carry_frame *frame,
@@ -314,28 +316,31 @@ static void leave_in_frame(struct repair *repair, const struct carry_capture_pac
     leave_by_sender(repair, &frame, sum, &left, why_left_known(repair, judged, &frame, sum));
 }
 
-/* Checks whether a header was left unrepaired only because the evidence for its repair came after
-   it. */
+/* Checks whether a header was left unrepaired only because the evidence for its repair arrived
+   later. */
 static bool preceded_evidence(const struct repair *repair, const struct header_sender *sender,
                               enum carry_capture_left reason) {
     return reason == CARRY_CAPTURE_LEFT_ONLY && wants_repair(repair, CARRY_VERDICT_PARTIAL) &&
-           carry_header_senders_leaves(repair->known, sender->address);
+           carry_header_senders_leaves(repair->known, &sender->key);
 }
 
 static void settle_left(struct repair *repair) {
     size_t count;
     const struct header_sender *senders = carry_header_senders_list(repair->headers, &count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        const bool leaves = carry_header_senders_leaves(repair->headers, &senders[i].key);
+        const unsigned verdict = leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD;
         for (unsigned slot = 0; slot < LEFT_SLOTS; slot++)
-            carry_repairs_leave_headers(
-                repair->repairs, senders[i].leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD,
-                preceded_evidence(repair, &senders[i], left_of(slot)) ? CARRY_CAPTURE_LEFT_EARLY
-                                                                      : left_of(slot),
-                &repair->waiting[i][slot]);
+            carry_repairs_leave_headers(repair->repairs, verdict,
+                                        preceded_evidence(repair, &senders[i], left_of(slot))
+                                            ? CARRY_CAPTURE_LEFT_EARLY
+                                            : left_of(slot),
+                                        &repair->waiting[i][slot]);
+    }
 }
 
-/* Reports the sums of a packet that are left unrepaired. Those in the content of a fragment wait
-   for their datagram. */
+/* Reports the sums of a packet that are left unrepaired. Sums in the content of a fragment wait for
+   their datagram. */
 static void leave_rest(struct repair *repair, const struct carry_capture_packet *packet,
                        const struct judged *judged, const struct carry_packet_fragment *fragment) {
     for (size_t i = 0; i < judged->count; i++) {
@@ -375,13 +380,14 @@ static struct carry_capture_change in_datagram(const struct datagram *datagram,
 static void overwrite_copy(struct repair *repair, uint64_t offset, const uint8_t *bytes,
                            size_t size) {
     const struct carry_capture_sink *sink = repair->sink;
-    if (carry_input_overwrite(&repair->capture->input, offset, bytes, size) || !sink)
-        return;
-    if (!repair->sink_error)
+    if (carry_input_overwrite(&repair->capture->input, offset, bytes, size))
+        carry_spans_add(&repair->changed, offset, offset + size);
+    else if (sink && !repair->sink_error)
         repair->sink_error = -sink->rewrite(sink->user, offset, bytes, size);
 }
 
-/* Writes the part of a changed field that a fragment holds; false if it holds none. */
+/* Writes the part of a changed field that a fragment holds. Returns false if the fragment holds no
+   part of it. */
 static bool write_change(struct repair *repair, const struct datagram *datagram,
                          const struct source *source, const struct carry_packet_sum *change) {
     uint32_t place = change->field_offset - datagram->header_size, end = place + change->field_size;
@@ -404,7 +410,7 @@ static bool write_change(struct repair *repair, const struct datagram *datagram,
     return true;
 }
 
-/* Writes changed fields to every fragment that contains them: repeated fragments must still
+/* Writes changed fields to every fragment that contains them, because repeated fragments must still
    agree. */
 static void write_changes(struct repair *repair, const struct datagram *datagram) {
     const struct carry_frame frame = carry_capture_frame(&datagram->packet);
@@ -430,7 +436,7 @@ static bool is_changed(const struct datagram *datagram, uint32_t at) {
 }
 
 /* Returns why the sum `at` bytes into a datagram is left unrepaired. A fragment may show a sum that
-   the datagram does not, since the datagram was cut before it, or contradicts itself. */
+   the datagram does not, if the datagram ends before the sum or contradicts itself. */
 static enum carry_capture_left why_left_in(const struct repair *repair,
                                            const struct datagram *datagram,
                                            const struct carry_packet_sum *sum, uint32_t at) {
@@ -453,7 +459,8 @@ static enum carry_capture_left why_left_in(const struct repair *repair,
     return judged.cut ? CARRY_CAPTURE_LEFT_SNAPLEN : CARRY_CAPTURE_LEFT_UNCERTAIN;
 }
 
-/* Reports the wrong sums that only a fragment shows, except those that were repaired. */
+/* Reports the wrong sums that a fragment's own packet shows in its content, except repaired
+   ones. */
 static void leave_in_source(struct repair *repair, const struct datagram *datagram,
                             const struct source *source) {
     const struct carry_frame frame = carry_capture_frame(&datagram->packet);
@@ -474,7 +481,7 @@ static void settle_datagram(struct repair *repair, const struct datagram *datagr
     const struct carry_frame frame = carry_capture_frame(&datagram->packet);
     learn_datagram(repair, datagram);
     write_changes(repair, datagram);
-    /* Fragments within another datagram were reported with that one. */
+    /* Fragments within another datagram were reported with that datagram. */
     for (const struct source *source = datagram->sources; source; source = source->next)
         if (source->offset != CARRY_CAPTURE_NOWHERE)
             leave_in_source(repair, datagram, source);
@@ -529,26 +536,53 @@ bool carry_repair_open(struct repair *repair) {
     return true;
 }
 
-void carry_repair_packet(struct repair *repair, const struct carry_capture_packet *packet) {
+/* Checks whether a frame has sums that are repaired, left, or say something about their sender.
+   Most frames of most captures have none. */
+static bool any_matters(const struct repair *repair, const struct carry_packet_sum *sums,
+                        size_t count) {
+    const unsigned matter = CARRY_CAPTURE_FINDING_VERDICTS | repair->options.packet.fix;
+    for (size_t i = 0; i < count; i++)
+        if (verdict_is_in(sums[i].verdict, matter))
+            return true;
+    return false;
+}
+
+/* Repairs a frame and judges it again: changes `sums`, to which `judged` points. Returns how many
+   sums were repaired. */
+static size_t repair_frame(struct repair *repair, const struct carry_capture_packet *packet,
+                           struct carry_packet_sum *sums, struct judged *judged,
+                           struct carry_packet_fragment *fragment) {
     const struct carry_packet_options *options = &repair->options.packet;
     struct carry_packet_options fixing = *options;
-    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX], changes[CARRY_PACKET_SUMS_MAX];
-    struct carry_packet_fragment fragment;
+    struct carry_packet_sum changes[CARRY_PACKET_SUMS_MAX];
     struct carry_frame frame = carry_capture_frame(packet);
-    size_t changed = 0, count = judge_frame(repair, &frame, sums, &fragment);
-    learn_sums(repair, &frame, sums, count);
-    fixing.flags |= repair_flags(repair, &frame, sums, count);
-    if (fixing.flags != options->flags || any_wanted(repair, sums, count))
+    size_t changed = 0;
+    carry_local_headers_leave(&frame, sums, judged->count);
+    learn_sums(repair, &frame, sums, judged->count);
+    fixing.flags |= repair_flags(repair, &frame, sums, judged->count);
+    if (fixing.flags != options->flags || any_wanted(repair, sums, judged->count))
         changed = carry_packet_fix(&frame, &fixing, changes, CARRY_PACKET_SUMS_MAX);
     if (changed)
-        count = judge_frame(repair, &frame, sums, &fragment);
+        judged->count = judge_frame(repair, &frame, sums, fragment);
     carry_local_headers_leave(&frame, changes, changed);
     count_changes(repair, packet, changes, changed);
+    settle_flags(repair, packet, changes, changed, judged);
+    leave_rest(repair, packet, judged, fragment);
+    return changed;
+}
+
+void carry_repair_packet(struct repair *repair, const struct carry_capture_packet *packet) {
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    struct carry_packet_fragment fragment;
+    const struct carry_frame frame = carry_capture_frame(packet);
+    const size_t count = carry_packet_check_fragment(&frame, &repair->options.packet, sums,
+                                                     CARRY_PACKET_SUMS_MAX, &fragment);
+    struct judged judged = {sums, count, frame.captured < frame.wire};
+    size_t changed = 0;
+    if (any_matters(repair, sums, count))
+        changed = repair_frame(repair, packet, sums, &judged, &fragment);
     repair->repairs->totals.packets++;
     repair->repairs->totals.bytes += packet->captured;
-    const struct judged judged = {sums, count, frame.captured < frame.wire};
-    settle_flags(repair, packet, changes, changed, &judged);
-    leave_rest(repair, packet, &judged, &fragment);
     if (fragment.version)
         reassemble_fragment(repair, packet, &fragment, &judged, changed);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts what was repaired in a capture, and what was left unrepaired and why. */
+/* Counts the sums of a capture that were repaired, and, by reason, the sums that were left
+   unrepaired. */
 #ifndef CARRY_CAPTURE_SRC_REPAIRS_H
 #define CARRY_CAPTURE_SRC_REPAIRS_H
 
 #include <carry/capture.h>
 
-/* Reasons as indices without a gap between the two kinds. */
+/* Indices of reasons, without a gap between the two kinds of enum carry_capture_left. */
 #define LEFT_OWN   (CARRY_CAPTURE_LEFT_WRITTEN + 1)
 #define LEFT_SLOTS (LEFT_OWN + CARRY_CAPTURE_REASSEMBLY_COUNT)
 
@@ -24,8 +25,8 @@ static inline bool left_is_known(unsigned left) {
 
 struct carry_capture_repairs {
     struct carry_capture_repair_totals totals;
-    uint64_t repaired[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT]; /* by the verdict before */
-    uint64_t left[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT];     /* by the verdict afterwards */
+    uint64_t repaired[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT]; /* by verdict before the repair */
+    uint64_t left[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT];     /* by the verdict in the copy */
     struct carry_capture_group reasons[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT][LEFT_SLOTS];
 };
 
@@ -33,8 +34,8 @@ struct carry_capture_repairs {
 void carry_repairs_leave(struct carry_capture_repairs *repairs,
                          const struct carry_capture_change *left);
 
-/* Count IPv4 headers that are left unrepaired, in two steps: their verdicts are not known in the
-   first. */
+/* Count IPv4 headers that are left unrepaired, in two steps: their verdicts are not yet known in
+   the first step. */
 void carry_group_add(struct carry_capture_group *group, uint64_t number);
 void carry_repairs_leave_headers(struct carry_capture_repairs *repairs, unsigned verdict,
                                  unsigned why, const struct carry_capture_group *headers);

@@ -6,7 +6,8 @@
 
 /* --- Links --- */
 
-/* Returns where a link header holds its sender's address; NULL if that does not have six bytes. */
+/* Returns where a link header holds its sender's address, or NULL if the header is truncated or has
+   no address of six bytes. */
 static const uint8_t *find_mac(const struct carry_packet_layer *layer, const uint8_t *header,
                                size_t size) {
     switch (layer->protocol) {
@@ -26,28 +27,37 @@ static bool begins_link(unsigned protocol) {
            protocol == CARRY_PROTOCOL_SLL2;
 }
 
-static void add_layer(struct carry_capture_link *link, const struct carry_packet_layer *layer,
+static void add_link(struct link_memory *memory, const uint8_t *mac) {
+    memory->link = (struct carry_capture_link){.has_mac = mac};
+    memory->card = (struct card){{0}};
+    if (!mac)
+        return;
+    memcpy(memory->link.mac, mac, sizeof memory->link.mac);
+    if (!(mac[0] & 1)) /* no group */
+        memcpy(memory->card.mac, mac, sizeof memory->card.mac);
+}
+
+static void add_layer(struct link_memory *memory, const struct carry_packet_layer *layer,
                       const uint8_t *header, size_t size) {
-    if (begins_link(layer->protocol)) {
-        const uint8_t *mac = find_mac(layer, header, size);
-        *link = (struct carry_capture_link){.has_mac = mac};
-        if (mac)
-            memcpy(link->mac, mac, sizeof link->mac);
-    }
+    struct carry_capture_link *link = &memory->link;
+    if (begins_link(layer->protocol))
+        add_link(memory, find_mac(layer, header, size));
+    if (layer->protocol == CARRY_PROTOCOL_IP || layer->protocol == CARRY_PROTOCOL_IPV6)
+        memory->card = (struct card){{0}};
     if (layer->protocol == CARRY_PROTOCOL_VLAN && size >= 2 &&
         link->vlans_count < CARRY_CAPTURE_VLANS_MAX)
         link->vlans[link->vlans_count++] = (uint16_t)((header[0] << 8 | header[1]) & 0xfff);
 }
 
-static struct carry_capture_link find_link_headers(const struct carry_frame *frame,
-                                                   uint32_t network_offset) {
+static void find_link_headers(struct link_memory *memory, const struct carry_frame *frame,
+                              uint32_t network_offset) {
     struct carry_packet_layer layers[CARRY_PACKET_SUMS_MAX];
     size_t count = carry_packet_layers(frame, NULL, layers, CARRY_PACKET_SUMS_MAX);
-    struct carry_capture_link link = {0};
+    memory->link = (struct carry_capture_link){0};
+    memory->card = (struct card){{0}};
     for (size_t i = 0; i < count && layers[i].offset < network_offset; i++)
-        add_layer(&link, &layers[i], (const uint8_t *)frame->data + layers[i].offset,
+        add_layer(memory, &layers[i], (const uint8_t *)frame->data + layers[i].offset,
                   network_offset - layers[i].offset);
-    return link;
 }
 
 static bool is_same_link(const struct link_memory *memory, const struct carry_frame *frame,
@@ -61,13 +71,19 @@ const struct carry_capture_link *carry_sender_link(struct link_memory *memory,
                                                    uint32_t network_offset) {
     if (is_same_link(memory, frame, network_offset))
         return &memory->link;
-    memory->link = find_link_headers(frame, network_offset);
+    find_link_headers(memory, frame, network_offset);
     memory->is_known = network_offset <= sizeof memory->bytes;
     memory->linktype = frame->linktype;
     memory->size = network_offset;
     if (memory->is_known)
         memcpy(memory->bytes, frame->data, network_offset);
     return &memory->link;
+}
+
+struct card carry_sender_card(struct link_memory *memory, const struct carry_frame *frame,
+                              uint32_t network_offset) {
+    carry_sender_link(memory, frame, network_offset);
+    return memory->card;
 }
 
 /* --- Senders --- */

@@ -12,13 +12,14 @@
 
 enum { VERSION_RFC = 2, VERSION_SHOMITI_LAST = 5 };
 
-/* Without a trailer, at most 6 bytes follow a packet of version 2. */
+/* The smallest trailer of Shomiti. Without a trailer, at most 6 bytes follow a packet of
+   version 2. */
 #define SHOMITI_TRAILER_BYTES 16
 
-/* Solaris' own types. */
+/* The bit of Solaris' own types. */
 #define PRIVATE 0x80000000u
 
-/* Datalink types (RFC 1761, section 4, and DLPI's dlpi.h) as LINKTYPE_ values. */
+/* Datalink types (RFC 1761, RFC 3827, DLPI's dlpi.h, and Shomiti's own) as LINKTYPE_ values. */
 static const struct link {
     uint32_t type;
     uint32_t linktype;
@@ -35,12 +36,12 @@ static const struct link {
     {PRIVATE | 1, 228, SUN}, /* tunnel of IPv4 */
     {PRIVATE | 2, 229, SUN}, /* tunnel of IPv6 */
     {PRIVATE | 5, 226, SUN}, /* ipnet */
-    {10, 1, SHOMITI},        /* Ethernet of 100 Mbit/s, */
-    {12, 1, SHOMITI},        /* 1 Gbit/s */
-    {19, 1, SHOMITI},        /* and 10 Gbit/s */
+    {10, 1, SHOMITI},        /* Ethernet of 100 Mbit/s */
+    {12, 1, SHOMITI},        /* Ethernet of 1 Gbit/s */
+    {19, 1, SHOMITI},        /* Ethernet of 10 Gbit/s */
     {11, 6, SHOMITI},        /* Token Ring of 4 Mbit/s */
-    {13, 6, SHOMITI},        /* and of Shomiti's cards */
-    {14, 6, SHOMITI},
+    {13, 6, SHOMITI},        /* Token Ring of Shomiti's cards */
+    {14, 6, SHOMITI},        /* Token Ring of Shomiti's cards */
 };
 
 static const struct link *find_datalink(uint32_t type, bool shomiti) {
@@ -80,8 +81,8 @@ static int next_snoop_record(struct carry_capture *capture, struct carry_capture
     return CARRY_CAPTURE_PACKET;
 }
 
-/* Checks whether Shomiti wrote the file. It has its own versions, but also wrote version 2, with a
-   trailer. */
+/* Checks whether Shomiti wrote the file. Shomiti has its own versions, but also wrote version 2,
+   with a trailer. */
 static bool is_shomiti(struct carry_capture *capture, uint32_t version) {
     const size_t size = FILE_HEADER_BYTES + RECORD_HEADER_BYTES;
     if (version != VERSION_RFC)
@@ -109,7 +110,7 @@ static int read_snoop_header(struct carry_capture *capture, struct carry_capture
     return next_snoop_record(capture, packet);
 }
 
-/* Recognises all 8 bytes of the magic, or the bytes of a shorter file. */
+/* Recognises a file by all 8 bytes of the magic, or by all bytes of a shorter file. */
 format_next_fn *carry_snoop_recognise(struct carry_capture *capture, const uint8_t *magic) {
     (void)magic;
     carry_input_peek(&capture->input, SNOOP_MAGIC_BYTES);

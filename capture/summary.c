@@ -65,6 +65,7 @@ static void merge_totals(struct carry_capture_totals *into,
     into->unknown_links += from->unknown_links;
     into->early += from->early;
     into->left_without += from->left_without;
+    into->raw_ip += from->raw_ip;
     into->reassembled |= from->reassembled;
     into->unselected += from->unselected;
     if (from->longest_cut > into->longest_cut)
@@ -75,17 +76,31 @@ static void merge_totals(struct carry_capture_totals *into,
         into->last_ns = from->last_ns;
 }
 
+static void add_counts(uint64_t *into, const uint64_t *from, unsigned count) {
+    for (unsigned i = 0; i < count; i++)
+        into[i] += from[i];
+}
+
+/* Checks whether sums of a protocol were counted. If not, it has no reasons and causes either. */
+static bool has_sums(const struct tally *tally, unsigned protocol) {
+    uint64_t any = 0;
+    for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
+        any |= tally->counts[protocol][verdict];
+    return any;
+}
+
+/* Skips protocols without sums, as each capture has few protocols: threads that check pieces of a
+   capture wait for the one that merges their tallies. */
 void carry_tally_merge(struct tally *into, const struct tally *from) {
     merge_totals(&into->totals, &from->totals);
     carry_timeline_merge(&into->timeline, &from->timeline);
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
+        if (!has_sums(from, protocol))
+            continue;
         into->certain[protocol] += from->certain[protocol];
-        for (unsigned cause = 0; cause < CARRY_CAPTURE_CAUSE_COUNT; cause++)
-            into->causes[protocol][cause] += from->causes[protocol][cause];
-        for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
-            into->counts[protocol][verdict] += from->counts[protocol][verdict];
-        for (unsigned reason = 0; reason < CARRY_REASON_COUNT; reason++)
-            into->reasons[protocol][reason] += from->reasons[protocol][reason];
+        add_counts(into->causes[protocol], from->causes[protocol], CARRY_CAPTURE_CAUSE_COUNT);
+        add_counts(into->counts[protocol], from->counts[protocol], CARRY_VERDICT_COUNT);
+        add_counts(into->reasons[protocol], from->reasons[protocol], CARRY_REASON_COUNT);
     }
 }
 
@@ -115,7 +130,7 @@ void carry_capture_summary_free(struct carry_capture_summary *summary) {
 }
 
 /* Checks whether senders were counted. Tables of senders that were never written are not read
-   either: they are many pages per capture. */
+   either, so that they use no memory: they are many pages per capture. */
 static bool has_senders(const struct carry_capture_summary *summary, unsigned protocol,
                         unsigned verdict) {
     return verdict_is_finding(verdict) && summary->tally.counts[protocol][verdict];
@@ -135,7 +150,8 @@ bool carry_summary_clear(struct carry_capture_summary *summary, size_t findings)
     return carry_findings_reserve(&summary->findings, findings);
 }
 
-/* Defers lone headers to the end of the capture, unless there is no room for their sender. */
+/* Defers the verdicts on lone headers to the end of the capture, unless there is no room for their
+   sender. */
 unsigned carry_summary_add_sender(struct carry_capture_summary *summary,
                                   const struct carry_frame *frame,
                                   const struct carry_packet_sum *sum, bool alone) {
@@ -145,14 +161,15 @@ unsigned carry_summary_add_sender(struct carry_capture_summary *summary,
     own.key.link = *carry_sender_link(&summary->link, frame, sum->network_offset);
     if (waiting && carry_header_senders_is_alone(sum)) {
         carry_header_senders_add_link(summary->headers, waiting, &own.key.link);
-        return waiting->leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD;
+        return carry_header_senders_leaves(summary->headers, &waiting->key) ? CARRY_VERDICT_PARTIAL
+                                                                            : CARRY_VERDICT_BAD;
     }
     own.key.address = carry_ends_of(frame, sum).from;
     carry_senders_add(&summary->senders[sum->protocol][sum->verdict], &own);
     return sum->verdict;
 }
 
-/* Counts packets of a link type. Beyond UNKNOWN_LINKS types, nothing is kept here. */
+/* Counts packets of an unknown link type, but keeps at most UNKNOWN_LINKS types. */
 static void add_unknown(struct carry_capture_summary *summary, uint32_t linktype,
                         uint64_t packets) {
     for (unsigned i = 0; i < UNKNOWN_LINKS; i++) {
@@ -192,15 +209,16 @@ void carry_capture_summary_merge(struct carry_capture_summary *into,
 
 /* --- Headers that are left to network cards --- */
 
-/* Counts the lone headers of one sender: they had to wait for the end. */
+/* Counts the lone headers of one sender when all packets of the sender are known. */
 static void settle_sender(struct carry_capture_summary *summary,
                           const struct header_sender *sender) {
-    unsigned verdict = sender->leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD;
+    const bool leaves = carry_header_senders_leaves(summary->headers, &sender->key);
+    unsigned verdict = leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD;
     struct sender own = {.key.link = sender->link, .count = sender->alone};
     own.key.address.version = 4;
-    memcpy(own.key.address.bytes, sender->address, sizeof sender->address);
+    memcpy(own.key.address.bytes, sender->key.address, sizeof sender->key.address);
     carry_senders_add(&summary->senders[CARRY_PROTOCOL_IP][verdict], &own);
-    summary->tally.totals.early += sender->leaves ? sender->early : 0;
+    summary->tally.totals.early += leaves ? sender->early : 0;
 }
 
 void carry_summary_settle(struct carry_capture_summary *summary, unsigned listed) {
@@ -308,7 +326,7 @@ bool carry_capture_unknown_link(const struct carry_capture_summary *summary, siz
 
 const struct carry_capture_finding *carry_capture_kept(const struct carry_capture_summary *summary,
                                                        size_t index) {
-    return index < summary->findings.count ? &summary->findings.list[index] : NULL;
+    return index < summary->findings.count ? &summary->findings.list[index].finding : NULL;
 }
 
 enum carry_capture_outcome carry_capture_outcome(const struct carry_capture_summary *summary,
@@ -317,6 +335,21 @@ enum carry_capture_outcome carry_capture_outcome(const struct carry_capture_summ
     if (carry_capture_total(summary, wrong))
         return CARRY_CAPTURE_WRONG;
     return carry_capture_total(summary, verified) ? CARRY_CAPTURE_CLEAN : CARRY_CAPTURE_UNCHECKED;
+}
+
+static uint64_t count_zeros(const struct carry_capture_summary *summary) {
+    uint64_t zeros = 0;
+    for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
+        zeros += summary->tally.causes[protocol][CARRY_CAPTURE_CAUSE_ZERO];
+    return zeros;
+}
+
+bool carry_capture_is_all_zero(const struct carry_capture_summary *summary) {
+    const unsigned others =
+        1u << CARRY_VERDICT_GOOD | 1u << CARRY_VERDICT_PARTIAL | 1u << CARRY_VERDICT_UNVERIFIABLE;
+    return carry_capture_total(summary, CARRY_CAPTURE_WRONG_VERDICTS) &&
+           !carry_capture_total(summary, others) &&
+           carry_capture_total(summary, 1u << CARRY_VERDICT_BAD) == count_zeros(summary);
 }
 
 const char *carry_capture_outcome_name(unsigned outcome) {

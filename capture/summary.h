@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Summarises a capture in memory of fixed size: counts of each protocol's sums by verdict, and the
- * senders of those that are not good.
+ * Summarises a capture in memory of fixed size: counts of each protocol's sums by verdict, reason
+ * and cause, the senders of bad, partial and illegal sums, and the first findings.
  */
 #ifndef CARRY_CAPTURE_SRC_SUMMARY_H
 #define CARRY_CAPTURE_SRC_SUMMARY_H
@@ -26,7 +26,7 @@ struct tally {
     struct timeline timeline; /* empty unless requested */
 };
 
-/* Packets of a link type that the walk does not know. */
+/* The most link types unknown to the walk whose packets are counted by link type. */
 #define UNKNOWN_LINKS 16
 
 struct unknown_link {
@@ -37,13 +37,14 @@ struct unknown_link {
 /*
  * A tally, and results that depend on the order of the packets.
  *
- * Headers whose sums hold 0, and causes, are first counted by their own frames.
+ * Sums of headers that hold 0, and causes, are first counted as their own frames show them.
  * carry_summary_settle() recounts them by their senders' other packets, and by their flows.
  */
 struct carry_capture_summary {
     struct tally tally;
     uint64_t reassembly[CARRY_CAPTURE_REASSEMBLY_COUNT];
-    /* One row per protocol, with one element per verdict; only those of findings are used. */
+    /* One row per protocol, with one element per verdict. Only elements whose verdicts make
+       findings are used. */
     struct senders (*senders)[CARRY_VERDICT_COUNT];
     struct header_senders *headers;
     struct flows *flows;
@@ -53,7 +54,8 @@ struct carry_capture_summary {
     struct findings findings;
 };
 
-/* Counts a verdict, and returns whether it is good; if not, call carry_tally_add_imperfect(). */
+/* Counts a verdict, and returns whether the sum is good. If not, carry_tally_add_imperfect() must
+   be called. */
 static inline bool carry_tally_add(struct tally *tally, const struct carry_packet_sum *sum) {
     tally->counts[sum->protocol][sum->verdict]++;
     return __builtin_expect(sum->verdict == CARRY_VERDICT_GOOD, 1);
@@ -75,17 +77,18 @@ static inline void carry_totals_add(struct carry_capture_totals *totals,
 void carry_tally_add_imperfect(struct tally *tally, const struct carry_frame *frame,
                                const struct carry_packet_sum *sum, const struct evidence *evidence);
 
-/* Uncounts a sum that was unverifiable because its packet is a fragment. */
+/* Removes from the counts a sum that was unverifiable because its packet is a fragment. */
 void carry_tally_supersede(struct tally *tally, unsigned protocol);
 
 void carry_tally_merge(struct tally *into, const struct tally *from);
 
-/* Empties the summary, with room for `findings` findings; false if there is no memory. */
+/* Empties the summary, and makes room for `findings` findings. Returns false if there is no
+   memory. */
 bool carry_summary_clear(struct carry_capture_summary *summary, size_t findings);
 
 /*
- * Remembers the sender of a sum with verdict_is_finding(). Returns the verdict by all packets so
- * far. It differs from the sum's own where a header is left to its sender's network card, unless
+ * Remembers the sender of a sum with verdict_is_finding(). Returns the verdict that all packets so
+ * far show. It differs from sum->verdict if a header is left to its sender's network card, unless
  * frames are judged `alone`.
  */
 unsigned carry_summary_add_sender(struct carry_capture_summary *summary,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements threads.h without threads: nothing ever waits, as all work is done before its result
-   is needed. */
+/* Implements threads.h without threads: nothing ever waits, because all work is done before its
+   result is needed. */
 #include "threads.h"
 
 #include <stdlib.h>

@@ -53,13 +53,15 @@ static void *start_routine(void *context) {
 
 bool carry_threads_start(struct threads *threads, void (*function)(void *context, unsigned number),
                          void *context, unsigned number) {
-    sigset_t all, before;
+    sigset_t blocked, before;
     struct start *start = &threads->starts[threads->count];
     if (threads->count == CARRY_CAPTURE_THREADS_MAX)
         return false;
     *start = (struct start){function, context, number};
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigfillset(&blocked);
+    sigdelset(&blocked, SIGSEGV);
+    sigdelset(&blocked, SIGBUS);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     bool started =
         pthread_create(&threads->started[threads->count], NULL, start_routine, start) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -24,7 +24,8 @@ static void widen_spans(struct timeline *timeline) {
     timeline->shift++;
 }
 
-/* Extends the timeline to the spans from `first` up to `end`; false if these are too many. */
+/* Extends the timeline to the spans from `first` up to, but not including, `end`. Returns false if
+   these are too many. */
 static bool extend_timeline(struct timeline *timeline, uint64_t first, uint64_t end) {
     if (end - first > CARRY_CAPTURE_SPANS_MAX)
         return false;
@@ -36,8 +37,8 @@ static bool extend_timeline(struct timeline *timeline, uint64_t first, uint64_t 
     return true;
 }
 
-/* Sets the first span. The width is at least 2, so that the numbers of a span and of the next one
-   fit in 64 bits. */
+/* Sets the first span. The width is at least 2 ns, so that the number of a span, and of the span
+   after it, fits in 64 bits. */
 static void begin_timeline(struct timeline *timeline, uint64_t time_ns) {
     timeline->shift += !timeline->shift;
     timeline->first = time_ns >> timeline->shift;

@@ -8,7 +8,8 @@
 
 #include "unpack_method.h"
 
-/* The build defines CARRY_UNPACKS_<name> to say what it contains. */
+/* The build defines CARRY_UNPACKS_<name> for each format: as 1 if it can unpack the format, or as
+   0. */
 static const struct unpacker {
     const char *name, *package;
     const struct unpack_method *method; /* NULL: not in this build */
@@ -25,6 +26,8 @@ struct unpack {
     const struct unpacker *unpacker;
     struct input *packed;
     struct unpack_stream stream;
+    input_read_fn *between; /* NULL, or see carry_unpack_between() */
+    void *between_context;
     char problem[100];
 };
 
@@ -39,8 +42,7 @@ bool carry_unpack_recognises(const uint8_t *magic) {
     return find_unpacker(magic);
 }
 
-struct unpack *carry_unpack_open(const uint8_t *magic, struct input *packed) {
-    const struct unpacker *unpacker = find_unpacker(magic);
+static struct unpack *open_unpacker(const struct unpacker *unpacker, struct input *packed) {
     struct unpack *unpack = calloc(1, sizeof *unpack);
     if (!unpack)
         return NULL;
@@ -50,6 +52,10 @@ struct unpack *carry_unpack_open(const uint8_t *magic, struct input *packed) {
         return unpack;
     free(unpack);
     return NULL;
+}
+
+struct unpack *carry_unpack_open(const uint8_t *magic, struct input *packed) {
+    return open_unpacker(find_unpacker(magic), packed);
 }
 
 void carry_unpack_close(struct unpack *unpack) {
@@ -68,8 +74,8 @@ const char *carry_unpack_problem(const struct unpack *unpack) {
     return *unpack->problem ? unpack->problem : NULL;
 }
 
-/* Returns the number of zeros after a stream: they fill the last block of a tape, or align the next
-   stream. */
+/* Returns the number of zeros after a stream. Such zeros fill the last block of a tape, or align
+   the next stream. */
 static size_t count_zeros(const uint8_t *bytes, size_t size) {
     size_t zeros = 0;
     while (zeros < size && !bytes[zeros])
@@ -98,7 +104,7 @@ static bool step_unpack(struct unpack *unpack, struct unpack_step *step) {
     return !wrong;
 }
 
-/* Reads more compressed bytes; false at the end, or if the file cannot be read. */
+/* Reads more compressed bytes. Returns false at the end, or if the file cannot be read. */
 static bool read_packed(struct unpack *unpack) {
     if (carry_input_peek(unpack->packed, 1))
         return true;
@@ -107,15 +113,58 @@ static bool read_packed(struct unpack *unpack) {
     return false;
 }
 
+/* Provides bytes that were unpacked elsewhere, between streams. */
+static bool read_between(struct unpack *unpack, struct unpack_step *step) {
+    if (unpack->between && !unpack->stream.inside)
+        step->out_used =
+            (size_t)unpack->between(unpack->between_context, step->out, step->out_size);
+    return step->out_used;
+}
+
 int64_t carry_unpack_read(void *context, void *buffer, size_t size) {
     struct unpack *unpack = context;
     struct unpack_step present = {.out = buffer, .out_size = size};
     bool fine = !*unpack->problem;
     while (fine && !present.out_used)
-        fine = (unpack->stream.more || read_packed(unpack)) && step_unpack(unpack, &present);
+        fine = read_between(unpack, &present) ||
+               ((unpack->stream.more || read_packed(unpack)) && step_unpack(unpack, &present));
     if (present.out_used)
         return (int64_t)present.out_used;
     if (!*unpack->problem)
         return -unpack->packed->error;
     return -EBADMSG;
+}
+
+void carry_unpack_between(struct unpack *unpack, input_read_fn *read, void *context) {
+    unpack->between = read;
+    unpack->between_context = context;
+}
+
+uint64_t carry_unpack_hop(const struct unpack *unpack, struct unpack_hop *hop,
+                          const uint8_t *header) {
+    const struct unpack_method *method = unpack->unpacker->method;
+    return method->hop ? method->hop(hop, header) : 0;
+}
+
+/* Unpacks to the end of the input, which shows only while there is room. */
+static size_t unpack_all(struct unpack *unpack, uint8_t *unpacked, size_t room) {
+    size_t done = 0;
+    int64_t got = 1;
+    while (got > 0 && done < room) {
+        got = carry_unpack_read(unpack, unpacked + done, room - done);
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return got ? SIZE_MAX : done;
+}
+
+struct unpack *carry_unpack_open_same(const struct unpack *unpack) {
+    return open_unpacker(unpack->unpacker, NULL);
+}
+
+size_t carry_unpack_streams(struct unpack *unpack, const uint8_t *bytes, size_t size,
+                            uint8_t *unpacked, size_t room) {
+    struct input packed;
+    carry_input_lend(&packed, bytes, size, 0);
+    unpack->packed = &packed;
+    return unpack_all(unpack, unpacked, room);
 }

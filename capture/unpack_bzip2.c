@@ -52,5 +52,5 @@ static const char *step_bzip2(struct unpack_stream *stream, struct unpack_step *
     return result == BZ_OK ? NULL : describe_bzip2(result);
 }
 
-const struct unpack_method carry_unpack_bzip2 = {recognises_bzip2, false, open_bzip2, close_bzip2,
-                                                 step_bzip2};
+const struct unpack_method carry_unpack_bzip2 = {recognises_bzip2, false,      open_bzip2,
+                                                 close_bzip2,      step_bzip2, NULL};

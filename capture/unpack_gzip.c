@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Unpacks gzip (RFC 1952) with zlib. */
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 
+#include "bytes.h"
 #include "unpack_method.h"
 
-/* The largest window; 16 selects the gzip format instead of zlib's own. */
+/* The largest window (15). Adding 16 selects the gzip format instead of zlib's own. */
 #define WINDOW_BITS (15 + 16)
 
 /* Recognises gzip, whose only compression method is deflate. */
@@ -46,5 +48,19 @@ static const char *step_gzip(struct unpack_stream *stream, struct unpack_step *s
     return gzip->msg ? gzip->msg : zError(result);
 }
 
-const struct unpack_method carry_unpack_gzip = {recognises_gzip, true, open_gzip, close_gzip,
-                                                step_gzip};
+/* The most bytes that a block of BGZF may unpack to. */
+#define BGZF_BLOCK_BYTES ((uint32_t)64 << 10)
+
+/*
+ * Hops over a block of BGZF (SAM/BAM specification, 4.1), as bgzip writes it: a member whose extra
+ * field has one subfield, the block's size less 1. Other members do not say where they end.
+ */
+static uint64_t hop_gzip(struct unpack_hop *hop, const uint8_t *header) {
+    if (memcmp(header, "\x1f\x8b\x08\x04", 4) != 0 || memcmp(header + 10, "\6\0BC\2\0", 6) != 0)
+        return 0;
+    hop->unpacked += BGZF_BLOCK_BYTES;
+    return load16_lowest(header + 16) + UINT64_C(1);
+}
+
+const struct unpack_method carry_unpack_gzip = {recognises_gzip, true,      open_gzip,
+                                                close_gzip,      step_gzip, hop_gzip};

@@ -7,8 +7,8 @@
 #include "unpack_method.h"
 
 /*
- * The most memory that a stream may require, nearly all for its window. `xz -9` needs 65 MiB. Users
- * can unpack larger ones elsewhere and pipe them in.
+ * The most memory that a stream may require, nearly all for its window. `xz -9` needs 65 MiB. If a
+ * stream requires more, users can unpack it with xz, and pipe it in.
  */
 #define MEMORY_MAX (UINT64_C(72) << 20)
 
@@ -61,4 +61,5 @@ static const char *step_xz(struct unpack_stream *stream, struct unpack_step *ste
     return result == LZMA_OK || result == LZMA_BUF_ERROR ? NULL : describe_xz(result);
 }
 
-const struct unpack_method carry_unpack_xz = {recognises_xz, true, open_xz, close_xz, step_xz};
+const struct unpack_method carry_unpack_xz = {recognises_xz, true,    open_xz,
+                                              close_xz,      step_xz, NULL};

@@ -9,13 +9,13 @@ static inline bool verdict_is_in(unsigned verdict, unsigned set) {
     return set >> verdict & 1;
 }
 
-/* Returns true for verdicts that are findings: they are reported and repaired, and their senders
-   are remembered. */
+/* Checks whether a verdict makes a finding: the sum may be reported and repaired, and its sender is
+   remembered. */
 static inline bool verdict_is_finding(unsigned verdict) {
     return verdict_is_in(verdict, CARRY_CAPTURE_FINDING_VERDICTS);
 }
 
-/* Returns true for the sum of a lone IPv4 header: it holds 0 and is bad in its own frame. */
+/* Checks for the sum of a lone IPv4 header: it holds 0 and is bad in its own frame. */
 static inline bool verdict_is_lone_header(const struct carry_packet_sum *sum) {
     return sum->protocol == CARRY_PROTOCOL_IP && sum->verdict == CARRY_VERDICT_BAD && !sum->stored;
 }

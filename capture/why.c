@@ -35,8 +35,8 @@ const char *carry_capture_describe_link(uint32_t linktype) {
 
 /* --- Verdicts --- */
 
-/* Checks whether the bytes on the wire verify by themselves, though a length says that there were
-   more. */
+/* Checks whether the sum of the bytes on the wire verifies, though a length says that there were
+   more bytes. */
 static bool verifies_as_it_is(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
     const uint8_t *cover = (const uint8_t *)frame->data + sum->cover_offset;
     bool is_there = frame->captured >= frame->wire && sum->field_size == 2 && !sum->gap_size &&

@@ -9,7 +9,7 @@
 #include "pcapng.h"
 
 #define SECTION_BYTES    28 /* without options */
-#define STATISTICS_BYTES 24 /* without options, too */
+#define STATISTICS_BYTES 24 /* also without options */
 #define NS_PER_SECOND    UINT64_C(1000000000)
 #define COMMENT_MAX      65535u
 #define LINKTYPE_MAX     PCAP_LINKTYPE_MASK /* 16 bits in either format */
@@ -18,13 +18,13 @@
 struct link {
     uint32_t linktype;
     uint32_t fcs;
-    const char *name; /* of the interface, from writer->names; or NULL */
+    const char *name; /* name of the interface, in writer->names; or NULL */
 };
 
 struct carry_capture_writer {
     struct carry_capture_sink sink;
     bool is_pcap;
-    bool begun; /* the head is written */
+    bool begun; /* the file header is written */
     char *application;
     struct link *links; /* pcapng: one per interface; pcap: the only one */
     uint32_t count;
@@ -203,7 +203,7 @@ static void put_record(struct carry_capture_writer *writer,
     append_bytes(writer, packet->data, packet->captured);
 }
 
-/* --- Both --- */
+/* --- Both formats --- */
 
 static void begin_file(struct carry_capture_writer *writer, const struct link *link) {
     if (!writer->begun && writer->is_pcap)
@@ -217,7 +217,7 @@ static bool is_same_interface(const struct link *a, const struct link *b) {
     return a->linktype == b->linktype && a->fcs == b->fcs && a->name == b->name;
 }
 
-/* Returns the number of the interface, or the number of interfaces if it is new. */
+/* Returns the number of the interface of `link`; the number of interfaces if it is new. */
 static uint32_t find_link_number(const struct carry_capture_writer *writer,
                                  const struct link *link) {
     uint32_t number = 0;
@@ -251,7 +251,8 @@ static bool packet_fits(const struct carry_capture_writer *writer,
                            : pcapng_fits(writer, packet, link, comment);
 }
 
-/* Returns the number of the interface, after writing it if it is new; pcap has only one. */
+/* Returns the number of the interface of `link`, and writes the interface if it is new. pcap has
+   only one. */
 static uint32_t use_link(struct carry_capture_writer *writer, const struct link *link) {
     const uint32_t number = find_link_number(writer, link);
     if (number < writer->count)
@@ -292,7 +293,7 @@ int carry_capture_writer_add(struct carry_capture_writer *writer,
     return writer->failed;
 }
 
-/* Makes room for the name of interface `number`; false if there is no memory. */
+/* Makes room for the name of interface `number`. Returns false if there is no memory. */
 static bool reserve_name(struct carry_capture_writer *writer, uint32_t number) {
     if (number < writer->names_count)
         return true;

@@ -7,13 +7,13 @@
  *
  * The usual way to see calls is la_pltenter(). The code of glibc that calls it saves vectors at
  * each call, and leaves the upper halves of vector registers dirty, so that SSE code of the program
- * runs slowly from then on. Here la_symbind() binds each function to a thunk instead. It keeps
- * arguments in vectors of any width, and `enter`, in place of la_pltenter(), finds clean upper
- * halves and leaves clean ones.
+ * runs slowly from then on. Here la_symbind64() binds each function to a thunk instead. The thunk
+ * keeps arguments in vectors of any width. Its function `enter`, in place of la_pltenter(), finds
+ * clean upper halves, and leaves them clean.
  *
- * It needs glibc 2.35 or newer: older versions bind nothing this way in programs linked with -z
- * now. The compiler makes the thunks, so their number is fixed; calls of further functions are not
- * seen.
+ * The auditor needs glibc 2.35 or newer: older versions do not call la_symbind64() for programs
+ * linked with -z now. The compiler makes the thunks, so their number is fixed; calls of further
+ * functions are not seen.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -28,7 +28,7 @@
 #include <carry/thunk.h>
 #include <carry/xstate.h>
 
-/* The dynamic linker looks for these by their names. */
+/* The dynamic linker looks up functions with this attribute by their names. */
 #define AUDIT __attribute__((visibility("default")))
 
 /* The upper halves of vectors: they must not be in use in count_call(). */
@@ -38,12 +38,12 @@
 struct seen {
     struct carry_thunk *thunk;
     void (*function)(void);
-    const char *name; /* of its target; NULL: free */
+    const char *name; /* name of the function; NULL: the thunk is free */
     uint64_t calls;
     uint64_t dirty; /* calls of count_call() that found dirty upper halves */
 };
 
-static bool is_known; /* the CPU reports what is in use */
+static bool is_known; /* the CPU reports which state is in use */
 
 /* Counts a call, in place of la_pltenter(). It may read and change arguments, and call anything. */
 static void count_call(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
@@ -90,9 +90,9 @@ static struct seen all[] = {REPEAT_256(LIST_THUNK)};
 
 static size_t used;
 static bool is_ready;
-static int report; /* standard error, which programs close before the auditor ends */
+static int report; /* a copy of standard error, which programs close before the auditor ends */
 
-/* --- What the dynamic linker calls --- */
+/* --- Functions that the dynamic linker calls --- */
 
 AUDIT unsigned la_version(unsigned version) {
     is_ready = carry_thunk_prepare() == CARRY_OK;
@@ -101,7 +101,7 @@ AUDIT unsigned la_version(unsigned version) {
     return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 
-/* Asks for calls of the program itself, whose name is empty, to any other object. */
+/* Requests calls from the program itself (an empty name) to any object. */
 AUDIT unsigned la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie) {
     (void)space, (void)cookie;
     return LA_FLG_BINDTO | (*map->l_name ? 0 : LA_FLG_BINDFROM);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks a capture with all cores, and prints each bad checksum and a count. Usage: check FILE */
+/* Checks a capture with all cores, and prints each wrong checksum and a count. Usage: check FILE */
 #include <carry/capture.h>
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A scheduler: two loops that never give way share one thread with a third that does. A timer
- * preempts the running one; their counts show that each had its turn.
+ * A scheduler: two loops that never yield share one thread with a third loop that does. A timer
+ * preempts the running loop; the counts show that each loop has run.
  *
  * usage: contexts [SECONDS]
  */
@@ -24,8 +24,8 @@ struct task {
     const char *name;
     void *stack;
     void *area;
-    volatile uint64_t count; /* in memory, as most tasks do not end */
-    uint64_t turns;          /* given by the timer */
+    volatile uint64_t count; /* volatile: read while the task is suspended */
+    uint64_t turns;          /* how often the timer switched to the task */
 };
 
 static struct carry_context start;
@@ -55,7 +55,7 @@ static struct carry_context *finish_task(void) {
     return &start;
 }
 
-/* Run as two tasks that call no function until they end. */
+/* The next two functions run as tasks that call no function until they end. */
 static struct carry_context *run_sums(void *argument, uintptr_t value) {
     struct task *task = argument;
     for (volatile uint64_t all = value; !stop; all = all + task->count)

@@ -16,7 +16,7 @@
 struct sizes {
     uint64_t calls;
     uint64_t failures;
-    uint64_t classes[CLASSES]; /* the calls for up to 2^i bytes */
+    uint64_t classes[CLASSES]; /* [i]: calls for up to 2^i bytes; the last: also for more */
 };
 
 /* Adds 1 to a counter; atomic, as threads call back at the same time. */

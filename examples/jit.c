@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends a packet to many addresses. A function made for its fields writes source port, destination
- * and a number in the data each time, and keeps both checksums right. Another function, made for
- * these headers, checks the packets.
+ * Sends a packet to many addresses. A function that is generated for the fields of the packet
+ * writes its source port, its destination and a number in its data each time, and keeps both
+ * checksums right. Another function, which is generated for these headers, checks the packets.
  */
 #include <carry/jit.h>
 
@@ -15,13 +15,13 @@
 static unsigned char packet[] = {
     2,  0, 0,    0,    0, 1,  2,   0,   0,  0,  0, 2, 8,   0,         /* Ethernet */
     69, 0, 0,    34,   0, 0,  64,  0,   64, 17, 0, 0, 192, 0,   2, 1, /* IPv4 */
-    10, 0, 0,    0,                                                   /* its destination */
+    10, 0, 0,    0,                                                   /* IPv4 destination */
     0,  0, 0x1b, 0x58, 0, 14, 255, 255, 0,  0,  0, 0, 'h', 'i',       /* UDP */
 };
 
 static const struct carry_jit_field fields[] = {
-    {30, 6}, /* destination and source port, which follow each other */
-    {42, 4}, /* a number */
+    {30, 6}, /* IPv4 destination and UDP source port, which are adjacent */
+    {42, 4}, /* a number in the data */
 };
 
 struct values {

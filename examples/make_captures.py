@@ -2,18 +2,31 @@
 # SPDX-License-Identifier: MIT
 """Makes the captures in this folder: small, and the same bytes each time.
 
-good.pcap       every protocol once or more, all sums right
+good.pcap       TCP, UDP, UDP-Lite, ICMP, ICMPv6 and IGMP, all sums right
 good.snoop      the same, as Solaris and illumos write captures
 good.erf        the same, as Endace's cards write them
+netmon.cap      the same, as Network Monitor writes them
 offload.pcapng  10.0.0.5 leaves its TCP sums to the network card: partial, not bad
 broken.pcap     sums that are wrong, and a UDP datagram over IPv6 that lacks its sum
 damaged.pcap    ends in the middle of a packet
-network.pcapng  what 10.0.0.9 received through a network that breaks sums in several ways
+network.pcapng  packets that 10.0.0.9 received through a network that breaks sums in several ways
+
+causes/ has one capture for each situation of docs/howto/find-what-breaks-checksums.md that the
+other captures do not show:
+
+dhcp.pcapng     a virtual machine receives answers of DHCP with partial sums
+overlay.pcap    two nodes of a container network send VXLAN
+nat.pcap        NAT changed an address after the sums were left to a network card
+replay.pcap     a tool rewrote addresses, and no sums
+mirror.pcap     a virtual switch mirrors packets before a network card completes their sums
+card.pcapng     three devices whose network cards or drivers compute wrong sums
 """
 
 from __future__ import annotations
 
 import argparse
+import ipaddress
+import struct
 import sys
 from pathlib import Path
 
@@ -31,8 +44,11 @@ from captures import (  # noqa: E402
     Record,
     erf,
     ethernet,
+    finish,
+    netmon,
     packet,
     pcap,
+    pseudo,
     put16,
     snoop,
 )
@@ -52,7 +68,7 @@ def frame(protocol: int, text: str = "", *, to_server: bool = True, six: bool = 
 
 
 def conversation(six: bool, sums: str = "good") -> list[bytes]:
-    """Returns a TCP exchange; `sums` are the client's, the server's are good."""
+    """Returns a TCP exchange. The client's checksums are as `sums` says; the server's are good."""
     lines = [f"GET /{n} HTTP/1.1\r\nHost: example.org\r\n\r\n" for n in range(4)]
     frames = []
     for line in lines:
@@ -100,6 +116,10 @@ def good_erf() -> bytes:
     )
 
 
+def good_netmon() -> bytes:
+    return netmon(good_frames(), version=(2, 3))
+
+
 def offload() -> bytes:
     frames = conversation(six=False, sums="partial") + queries()
     file = Pcapng().section().interface()
@@ -132,8 +152,8 @@ def off_by(ip: bytes, at: int, difference: int) -> bytes:
 
 
 def network() -> bytes:
-    """Returns packets of several senders, each with another kind of sums; all are flagged as
-    received."""
+    """Returns a capture of several senders. The checksums of each sender have a different fault, or
+    none. All packets are flagged as received."""
     received = 1
     frames = []
     for number in range(4):
@@ -157,14 +177,119 @@ def network() -> bytes:
     return file.bytes()
 
 
+# --- One situation each ---
+
+
+def received(packets: list[bytes]) -> bytes:
+    """Returns a capture of packets that the capturing machine received."""
+    file = Pcapng().section().interface()
+    for number, ip in enumerate(packets):
+        file.packet(ethernet(ip), ticks=(START * 10 + number) * 100_000, flags=1)
+    return file.bytes()
+
+
+def sent_between(packets: list[bytes]) -> bytes:
+    return pcap(timed([ethernet(ip) for ip in packets]))
+
+
+def texts(count: int) -> list[bytes]:
+    """Returns payloads of different lengths."""
+    return [b"message %04d " % number * (number + 1) for number in range(count)]
+
+
+def dhcp() -> bytes:
+    server, offered = "192.168.122.1", "192.168.122.50"
+    answers = [bytes((2, 1, 6, 0, 0, 0, 0, number)) + bytes(240) for number in range(3)]
+    return received(
+        [packet(UDP, each, src=server, dst=offered, ports=(67, 68), sums="partial")
+         for each in answers]
+    )  # fmt: skip
+
+
+def vxlan(inner: bytes) -> bytes:
+    return struct.pack(">LL", 8 << 24, 1 << 8) + ethernet(inner)
+
+
+def overlay() -> bytes:
+    """Returns packets of pods. NAT changes the port of the first node, and "updates" the sum of 0.
+    The second node sends an outer sum, and leaves the inner sum to the network card."""
+    packets = []
+    for text in texts(4):
+        pods = {"src": "10.42.0.5", "dst": "10.42.1.7", "ports": (39274, 80)}
+        outer = packet(UDP, vxlan(packet(TCP, text, **pods)),
+                       src="10.0.0.3", dst="10.0.0.4", ports=(7103, 4789))  # fmt: skip
+        packets.append(put16(outer, 26, 0x5898))
+        inner = vxlan(packet(TCP, text, **pods, sums="partial"))
+        packets.append(packet(UDP, inner, src="10.0.0.8", dst="10.0.0.4", ports=(50078, 4789)))
+    return sent_between(packets)
+
+
+def changed(ip: bytes, src: str, *, header: bool) -> bytes:
+    """Returns a packet with another source. Updates no sum, or only the sum of the IPv4 header."""
+    ip = ip[:12] + ipaddress.ip_address(src).packed + ip[16:]
+    return put16(ip, 10, finish(put16(ip, 10, 0)[:20])) if header else ip
+
+
+def nat() -> bytes:
+    client = {"src": "10.42.0.5", "dst": SERVER, "ports": (40000, 80), "sums": "partial"}
+    return sent_between(
+        [changed(packet(TCP, text, **client), "192.0.2.1", header=True) for text in texts(6)]
+    )
+
+
+def replay() -> bytes:
+    return sent_between(
+        [changed(packet(TCP, text, src=CLIENT, dst=SERVER), "198.51.100.7", header=False)
+         for text in texts(4)]
+    )  # fmt: skip
+
+
+def mirror() -> bytes:
+    """Returns packets that two virtual machines send, and the answers of a server."""
+    ends = [("10.0.0.21", SERVER, "partial"), (SERVER, "10.0.0.21", "good"),
+            ("10.0.0.22", SERVER, "partial"), (SERVER, "10.0.0.22", "good")]  # fmt: skip
+    return sent_between(
+        [packet(TCP, text, src=src, dst=dst, sums=sums)
+         for text in texts(2) for src, dst, sums in ends]
+    )  # fmt: skip
+
+
+def padded(text: bytes, src: str) -> bytes:
+    """Returns a UDP packet whose sum covers the bytes that pad its frame, too."""
+    ip = packet(UDP, text, src=src, dst=SERVER, ports=(5000, 5000))
+    whole = put16(ip, 26, 0) + b"\x11" * (46 - len(ip))
+    return put16(whole, 26, finish(pseudo(src, SERVER, UDP, len(ip) - 20) + whole[20:]))
+
+
+def card() -> bytes:
+    """Returns packets of three devices in turn: TCP sums computed twice, TCP sums of 0, and UDP
+    sums over padding."""
+    packets = []
+    for number, text in enumerate(texts(3)):
+        meter, valve = (
+            packet(TCP, text, src=src, dst=SERVER, ports=(5000, 5000))
+            for src in ("10.0.0.31", "10.0.0.32")
+        )
+        packets += [put16(meter, 36, 0xFFFF), put16(valve, 36, 0)]
+        packets += [padded(text[: 8 + 2 * number], "10.0.0.33")]
+    return received(packets)
+
+
 CAPTURES = {
     "good.pcap": good,
     "good.snoop": good_snoop,
     "good.erf": good_erf,
+    "netmon.cap": good_netmon,
     "offload.pcapng": offload,
     "broken.pcap": broken,
     "damaged.pcap": damaged,
     "network.pcapng": network,
+    "causes/dhcp.pcapng": dhcp,
+    "causes/overlay.pcap": overlay,
+    "causes/nat.pcap": nat,
+    "causes/replay.pcap": replay,
+    "causes/mirror.pcap": mirror,
+    "causes/card.pcapng": card,
 }
 
 
@@ -172,6 +297,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", nargs="?", type=Path, default=HERE)
     folder = parser.parse_args().folder
+    (folder / "causes").mkdir(exist_ok=True)
     for name, make in CAPTURES.items():
         (folder / name).write_bytes(make())
 

@@ -53,7 +53,7 @@ struct end {
 struct packet {
     unsigned char *data; /* somewhere in `space` */
     size_t size;
-    bool cut;        /* it was longer */
+    bool cut;        /* the frame did not fit into `space` */
     bool unfinished; /* its sender left a checksum to the interface */
     unsigned char space[TAG_SIZE + ETH_HLEN + ETH_MAX_MTU];
 };
@@ -154,7 +154,8 @@ static bool receive_frame(const struct end *end, struct packet *packet) {
     return true;
 }
 
-/* Checks whether a checksum is bad. In a frame marked as finished, a partial one is bad, too. */
+/* Checks whether a frame that its sender has finished has a bad checksum. In such a frame, a
+   partial checksum is bad, too. */
 static bool is_bad(const struct carry_frame *frame) {
     const unsigned bad =
         1u << CARRY_VERDICT_BAD | 1u << CARRY_VERDICT_PARTIAL | 1u << CARRY_VERDICT_ILLEGAL;

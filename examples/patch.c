@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A router's inner loop with three kinds of sites, rewritten while threads run it: an operation
- * (how to route a packet), a key (whether to count packets), and an alternative (how to shift, by
- * what the CPU can do).
+ * (how to route a packet), a key (whether to count packets), and an alternative (how to shift a
+ * word, which depends on the features of the CPU).
  *
  * usage: patch [SECONDS]
  */
@@ -37,8 +37,8 @@ CARRY_KEY_DEFINE(counting, false);
 
 static uint64_t shift(uint64_t word, uint64_t bits) {
 #ifdef __x86_64__
-    /* Two instructions, or a single one: it takes the count in any register, and keeps the
-       flags. */
+    /* Shifts by two instructions, or with BMI2 by one, which takes the count in any register and
+       keeps the flags. */
     __asm__(CARRY_ALT("mov %k1, %%ecx\n\tshl %%cl, %0", bmi2, "shlx %1, %0, %0")
             : "+r"(word)
             : "r"(bits)

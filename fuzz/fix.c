@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes the repair of a frame's sums: bytes change where it reports changes and nowhere else, no
- * good sum gets worse, and a second repair does nothing. The input is that of frame.h.
+ * Fuzzes the repair of a frame's sums: bytes change only where the repair reports changes, good
+ * sums stay good, and a second repair reports no changes. frame.h describes the input.
  */
 #include "frame.h"
 
@@ -19,7 +19,7 @@ static uint32_t field_at(const uint8_t *data, const struct carry_packet_sum *sum
     return value;
 }
 
-/* Undoes the changes, the last one first, and requires the original frame. */
+/* Undoes the changes, the last one first, and requires that the result is the original frame. */
 static void check_changes(const struct carry_frame *before, const struct carry_frame *after,
                           const struct verdicts *changes) {
     uint8_t *data = (uint8_t *)frame_cut(after, after->captured).data;
@@ -34,8 +34,8 @@ static void check_changes(const struct carry_frame *before, const struct carry_f
     free(data);
 }
 
-/* Finds the verdict of a sum at the same place. Where a header is missing, another protocol's sum
-   may be there. */
+/* Finds the verdict on a sum by its place and protocol: sums of different protocols may have the
+   same place. */
 static const struct carry_packet_sum *find_verdict(const struct verdicts *verdicts,
                                                    const struct carry_packet_sum *sum) {
     for (size_t i = 0; i < verdicts->count; i++)

@@ -5,7 +5,7 @@
  *     0  the link type, 16 bits
  *     2  the flags of the options, 8 bits
  *     3  the verdicts to repair, 8 bits
- *     4  bytes on the wire beyond those captured, 32 bits; if this wraps, there are none
+ *     4  bytes on the wire beyond the captured bytes, 32 bits; if the sum wraps, there are none
  *
  * Numbers in the head are little-endian.
  */
@@ -45,7 +45,7 @@ static inline struct carry_packet_options input_options(const uint8_t *input) {
 }
 
 /* Copies the first `captured` bytes of a frame to memory of exactly that size; free it with
-   frame_free(). */
+   frame_free(). The cut frame has at least frame->captured bytes on the wire. */
 static inline struct carry_frame frame_cut(const struct carry_frame *frame, uint32_t captured) {
     struct carry_frame cut = *frame;
     void *copy = malloc(captured);
@@ -63,7 +63,7 @@ static inline void frame_free(const struct carry_frame *frame) {
     free((void *)frame->data);
 }
 
-/* The library's verdicts on a frame's sums, in memory for exactly `capacity` of them. */
+/* The sums that verdicts_of() gets from the library, in memory for exactly its `capacity`. */
 struct verdicts {
     struct carry_packet_sum *sums;
     size_t count;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes packet functions generated at run time: the input's, if its shape has one, and earlier
- * ones, with frames of other or similar shapes. The input is that of frame.h.
+ * Fuzzes packet functions that are generated at run time: the functions for the shape of the input,
+ * if there are any, and functions for the shapes of earlier inputs, which may be similar. frame.h
+ * describes the input.
  */
 #include "harness/jit_packet.h"
 #include "frame.h"
@@ -13,7 +14,7 @@ struct kept {
     const struct carry_jit *jit;
 };
 
-/* The latest functions; only one for equal specs. */
+/* The latest functions, whose specs all differ. */
 static struct kept kept[KEPT];
 static unsigned next;
 

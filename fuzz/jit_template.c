@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzzes templates: writes values to fields that the input determines, unless the library refuses
- * them. Good sums must remain good, and no other bytes may change. The input is that of frame.h.
+ * them. Only these fields and checksums of two bytes may change. If all sums keep their places,
+ * good sums must remain good or become unverifiable. frame.h describes the input.
  */
 #include <carry/jit.h>
 
@@ -50,8 +51,7 @@ static size_t choose_fields(struct carry_jit_template_spec *spec, struct carry_j
     return count;
 }
 
-/* Checks whether two sums have the same place and cover. The values that were written may give a
-   frame another shape. */
+/* Checks whether two sums have the same place and cover. The written values may change both. */
 static bool is_same_place(const struct carry_packet_sum *a, const struct carry_packet_sum *b) {
     return a->protocol == b->protocol && a->field_offset == b->field_offset &&
            a->cover_offset == b->cover_offset && a->cover_size == b->cover_size &&
@@ -66,7 +66,8 @@ static bool is_same_shape(const struct verdicts *before, const struct verdicts *
     return same;
 }
 
-/* Copies the bytes that may have changed from `now` to the frame before the change. */
+/* Copies the bytes that may have changed, the fields and the sums of two bytes, from `now` to the
+   frame before the change. */
 static void take_changes(const struct carry_jit_template_spec *spec, const struct verdicts *sums,
                          const uint8_t *now, uint8_t *before) {
     for (size_t i = 0; i < spec->count; i++)
@@ -84,8 +85,8 @@ static void require_values(const struct carry_jit_template_spec *spec, const uin
     }
 }
 
-/* Checks whether a sum is still good, or is unverifiable because a written field has become a
-   length. */
+/* Checks whether a sum is good or unverifiable: a written field may become a length that makes the
+   sum unverifiable. */
 static bool is_kept_sum(const struct carry_packet_sum *sum) {
     return sum->verdict == CARRY_VERDICT_GOOD || sum->verdict == CARRY_VERDICT_UNVERIFIABLE;
 }

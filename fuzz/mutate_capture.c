@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutates a capture by its structure: a header and records, only records, or blocks. Inputs without
- * such a structure are mutated by libFuzzer.
+ * Mutates a capture by its structure: a header and records, only records, or blocks. An input
+ * without such a structure is mutated by LLVMFuzzerMutate() only.
  */
 #include <string.h>
 
@@ -13,27 +13,29 @@
 #define SECTION_MAGIC 0x1a2b3c4du
 
 #define SNOOP_MAGIC   0x736e6f6fu
+#define NETMON_MAGIC  0x474d4255u
 #define YEAR_1995     788918400u
 #define ERF_TYPE_LAST 29
 
-enum format { FORMAT_NONE, FORMAT_PCAP, FORMAT_PCAPNG, FORMAT_SNOOP, FORMAT_ERF };
+enum format { FORMAT_NONE, FORMAT_PCAP, FORMAT_PCAPNG, FORMAT_SNOOP, FORMAT_ERF, FORMAT_NETMON };
 
-/* By format: offset and width of a run's size, and of the link type in a file or record. */
+/* By format: offset and width of a run's size, and of the link type in the file's header, in a
+   pcapng block, or in an ERF record. */
 static const struct place {
     unsigned size_at, size_width, link_at, link_width;
 } places[] = {
-    [FORMAT_PCAP] = {8, 4, 20, 4},
-    [FORMAT_PCAPNG] = {4, 4, 8, 2},
-    [FORMAT_SNOOP] = {8, 4, 12, 4},
-    [FORMAT_ERF] = {10, 2, 8, 1},
+    [FORMAT_PCAP] = {8, 4, 20, 4}, [FORMAT_PCAPNG] = {4, 4, 8, 2},  [FORMAT_SNOOP] = {8, 4, 12, 4},
+    [FORMAT_ERF] = {10, 2, 8, 1},  [FORMAT_NETMON] = {12, 4, 6, 2},
 };
 
-/* The runs of bytes of a capture: a header and records, or pcapng's blocks. */
+/* The runs of bytes of a capture: a header and records, or pcapng's blocks. The table of Network
+   Monitor is the last record. */
 struct layout {
     enum format format;
-    bool little;             /* the byte order of the first section; it is used for the others
-                                too */
-    unsigned head;           /* size of a record's header in pcap */
+    bool little;             /* little-endian; pcapng: as the first section is, used for all
+                                sections */
+    unsigned first, head;    /* pcap, Network Monitor: size of the file's header; bytes of a record
+                                that its size does not count */
     size_t starts[RUNS_MAX]; /* start of each run, and the end of the last */
     size_t count;
 };
@@ -41,8 +43,12 @@ struct layout {
 /* Variants of pcap, by the number at the start of the file. */
 static const struct {
     uint32_t magic;
-    unsigned head;
-} variants[] = {{0xa1b2c3d4, 16}, {0xa1b23c4d, 16}, {0xa1b2cd34, 24}};
+    unsigned first, head;
+} variants[] = {{0xa1b2c3d4, 24, 16},
+                {0xa1b23c4d, 24, 16},
+                {0xa1b2cd34, 24, 24},
+                {0x1c0001ab, 28, 16},
+                {0x1c0001ac, 28, 16}};
 
 #define VARIANT_COUNT (sizeof variants / sizeof *variants)
 
@@ -50,18 +56,29 @@ static bool is_section(const struct edit *edit, size_t at) {
     return edit_get(edit, at, 4, true) == BLOCK_SECTION;
 }
 
+static void set_netmon(const struct edit *edit, struct layout *layout) {
+    static const unsigned trailers[] = {0, 2, 6, 15};
+    layout->format = FORMAT_NETMON;
+    layout->little = true;
+    layout->first = 128;
+    layout->head = 16 + trailers[edit_get(edit, 4, 1, true) & 3];
+}
+
 static void find_format(const struct edit *edit, struct layout *layout) {
     layout->format = is_section(edit, 0) ? FORMAT_PCAPNG : FORMAT_NONE;
     layout->little = edit_get(edit, 8, 4, true) == SECTION_MAGIC;
-    layout->head = 0;
+    layout->first = layout->head = 0;
     for (unsigned i = 0; i < 2 * VARIANT_COUNT; i++)
         if (edit_get(edit, 0, 4, i & 1) == variants[i / 2].magic) {
             layout->format = FORMAT_PCAP;
             layout->little = i & 1;
+            layout->first = variants[i / 2].first;
             layout->head = variants[i / 2].head;
         }
     if (edit_get(edit, 0, 4, false) == SNOOP_MAGIC)
         layout->format = FORMAT_SNOOP;
+    else if (edit_get(edit, 0, 4, false) == NETMON_MAGIC)
+        set_netmon(edit, layout);
     else if (!layout->format && edit_get(edit, 4, 4, true) >= YEAR_1995 &&
              (edit_get(edit, 8, 1, true) & 0x7f) <= ERF_TYPE_LAST)
         layout->format = FORMAT_ERF;
@@ -70,14 +87,15 @@ static void find_format(const struct edit *edit, struct layout *layout) {
 /* Returns the size of a run as its numbers claim, right or wrong. */
 static size_t claimed_size(const struct edit *edit, const struct layout *layout, size_t at) {
     const struct place *place = &places[layout->format];
-    if (!at && layout->format == FORMAT_PCAP)
-        return 24;
+    if (!at && layout->first)
+        return layout->first;
     if (!at && layout->format == FORMAT_SNOOP)
         return 16;
     return edit_get(edit, at + place->size_at, place->size_width, layout->little) + layout->head;
 }
 
-/* Divides the input into runs. A size that exceeds the input makes the rest the last run. */
+/* Divides the input into runs. A run whose size is below 12 or exceeds the input ends with the
+   input, as does the last run that the layout has room for. */
 static struct layout capture_layout(const struct edit *edit) {
     struct layout layout = {0};
     find_format(edit, &layout);
@@ -109,7 +127,7 @@ static void change_run_number(struct edit *edit, const struct layout *layout, si
     edit_number(edit, at, width, layout->little, (uint32_t)rest);
 }
 
-/* Sets a size to one of the reader's limits, or next to it. */
+/* Sets a size to one of the reader's limits, or to one more or less. */
 static void change_size(struct edit *edit, const struct layout *layout, size_t run) {
     static const uint32_t sizes[] = {12, 16, 20, 24, 28, 32, 16u << 20, 0xfffffff0};
     const struct place *place = &places[layout->format];
@@ -146,8 +164,7 @@ static void reverse_number(struct edit *edit, size_t at) {
     edit_put(edit, at, 4, true, edit_get(edit, at, 4, false));
 }
 
-/* Selects the other byte order, or another variant, for a whole pcap file or for its header
-   only. */
+/* Selects the other byte order and any variant, for a whole pcap file or for its header only. */
 static void change_order(struct edit *edit, const struct layout *layout, size_t run) {
     if (layout->format != FORMAT_PCAP)
         return;
@@ -159,11 +176,11 @@ static void change_order(struct edit *edit, const struct layout *layout, size_t 
             reverse_number(edit, layout->starts[i] + at);
 }
 
-/* Sets a link type, with bits of an FCS length and those around it; in ERF, the type of a
-   record. */
+/* Sets a link type; some values also set the bits that hold the FCS length in pcap, or bits next to
+   them. In ERF, sets the type of a record. */
 static void change_link_type(struct edit *edit, const struct layout *layout, size_t run) {
     static const uint32_t links[] = {0, 1, 101, 113, 276, 0x24000001, 0xf4000001, 0x0c000065};
-    const bool of_file = layout->format == FORMAT_PCAP || layout->format == FORMAT_SNOOP;
+    const bool of_file = layout->format != FORMAT_PCAPNG && layout->format != FORMAT_ERF;
     const struct place *place = &places[layout->format];
     size_t at = of_file ? 0 : layout->starts[run];
     edit_put(edit, at + place->link_at, place->link_width, layout->little,
@@ -178,7 +195,8 @@ static void set_block_size(struct edit *edit, const struct layout *layout, size_
     edit_put(edit, at + size - 4, 4, layout->little, (uint32_t)size);
 }
 
-/* Inserts an option at the end of any block, or where an interface has its options. */
+/* Inserts an option at the end of a block, or at offset 16: there the options of an interface
+   block start. */
 static void insert_option(struct edit *edit, const struct layout *layout, size_t run) {
     static const uint16_t codes[] = {0, 1, 2, 9, 13, 14, 0x0bad, 0xffff};
     size_t start = layout->starts[run], size = run_size(layout, run),
@@ -197,8 +215,9 @@ static void insert_option(struct edit *edit, const struct layout *layout, size_t
 }
 
 /*
- * Inserts a block of some type. Its body suits packets: an interface or a link type, then no time,
- * then some bytes. A section and its head may have the other byte order.
+ * Inserts a block of some type, with a body like the body of a packet block: the number of an
+ * interface (or a link type), a time of 0, and some bytes of 0. A section block may have the other
+ * byte order.
  */
 static void insert_block(struct edit *edit, const struct layout *layout, size_t run) {
     static const uint32_t types[] = {1, 2, 3, 4, 5, 6, 6, BLOCK_SECTION, 0xbad, 0x80000000};
@@ -219,10 +238,17 @@ static void insert_block(struct edit *edit, const struct layout *layout, size_t 
         edit_replace(edit, layout->starts[run + 1], 0, block, made.size);
 }
 
+/* Sets an entry of the table of Network Monitor to the start of a frame, or near it. */
+static void change_table(struct edit *edit, const struct layout *layout, size_t run) {
+    const size_t at = edit_get(edit, 24, 4, true) + 4 * edit_random(edit, layout->count);
+    if (layout->format == FORMAT_NETMON && at + 4 <= edit->size)
+        edit_put(edit, at, 4, true, (uint32_t)(layout->starts[run] + edit_random(edit, 3)));
+}
+
 static change_fn *const all_changes[] = {
     change_run_number, change_size,  repeat_run,       remove_run,    cut_capture,
     change_run,        change_all,   change_link_type, insert_option, insert_block,
-    change_run_number, insert_block, insert_option,    change_order,
+    change_run_number, insert_block, insert_option,    change_order,  change_table,
 };
 
 static void change_capture(struct edit *edit) {
@@ -241,7 +267,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned 
     return edit.size;
 }
 
-/* Inserts runs of one capture between those of another. */
+/* Inserts runs of one capture between the runs of another. */
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
                                  uint8_t *out, size_t max, unsigned seed) {
     struct edit edit = {.bytes = out, .size = a_size, .max = max, .random = seed};

@@ -24,7 +24,7 @@ static void change_flag(struct edit *edit) {
     edit_put(edit, at, 1, false, edit_get(edit, at, 1, false) ^ 1u << edit_random(edit, 8));
 }
 
-/* Appends the next fragment: of the same datagram, from the end of this one. */
+/* Repeats a record, and changes the copy to the fragment that follows in the same datagram. */
 static void append_next(struct edit *edit) {
     size_t at = any_record(edit, 0);
     if (!edit_repeat(edit, at + RECORD_BYTES, at, RECORD_BYTES))

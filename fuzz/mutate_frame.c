@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Mutates a frame by its structure: a chain of headers, each of which announces the next. The walk
- * shows where they are; protocols.def lists what each may announce.
+ * shows where the headers are; protocols.def lists the numbers that announce each protocol.
  */
 #include <carry/sum.h>
 
@@ -10,7 +10,7 @@
 
 #define LAYERS_MAX CARRY_PACKET_SUMS_MAX
 
-/* --- What announces what --- */
+/* --- How headers announce other headers --- */
 
 enum space {
     SPACE_NONE,
@@ -36,7 +36,7 @@ struct key {
 #include <carry/protocols.def>
 #undef CARRY_PROTOCOL
 
-/* By protocol; a key in SPACE_NONE ends each list. */
+/* The keys of each protocol; a key in SPACE_NONE ends each list. */
 static const struct key *const keys_of[CARRY_PROTOCOL_COUNT] = {
 #define CARRY_PROTOCOL(id, name, keys) keys_of_##name,
 #include <carry/protocols.def>
@@ -50,7 +50,7 @@ static const struct key *key_in(enum space space, uint32_t protocol) {
     return key->space == space ? key : NULL;
 }
 
-/* Returns the key of some protocol in a space; every space has some. */
+/* Returns one of the first two keys that a random protocol has in a space; every space has keys. */
 static const struct key *any_key(struct edit *edit, enum space space) {
     const struct key *key;
     do
@@ -63,7 +63,7 @@ static unsigned width_of(enum space space) {
     return space == SPACE_IP || space == SPACE_ICMP ? 1 : 2;
 }
 
-/* --- Where the headers are --- */
+/* --- Places of the headers --- */
 
 struct chain {
     struct carry_packet_layer layers[LAYERS_MAX];
@@ -78,7 +78,7 @@ static struct chain chain_of(const struct edit *edit) {
     return chain;
 }
 
-/* Returns where header `index` starts; for the one after the last, the end of the frame. */
+/* Returns where header `index` starts, or the end of the frame if it has only `index` headers. */
 static size_t start_of(const struct chain *chain, size_t index) {
     return index < chain->count ? HEAD_BYTES + chain->layers[index].offset : chain->end;
 }
@@ -88,8 +88,8 @@ static size_t header_length(const struct chain *chain, size_t index) {
     return start < end ? end - start : 0;
 }
 
-/* Finds the field in [from, to) that announces `protocol`, and returns its key; NULL if there is
-   none. */
+/* Finds the first field in [from, to) that announces `protocol`, and sets *at to its place. Returns
+   its key, or NULL if there is no such field. */
 static const struct key *find_announcement(const struct edit *edit, size_t from, size_t to,
                                            uint32_t protocol, size_t *at) {
     for (*at = from; *at < to; ++*at)
@@ -100,8 +100,8 @@ static const struct key *find_announcement(const struct edit *edit, size_t from,
     return NULL;
 }
 
-/* Makes the field in [from, to) that announces `old` announce `protocol`, if its space has a number
-   for that. */
+/* Makes the field in [from, to) that announces `old` announce `protocol`, if the field's space has
+   a number for `protocol`. */
 static void announce_protocol(struct edit *edit, size_t from, size_t to, uint32_t old,
                               uint32_t protocol) {
     size_t at;
@@ -136,7 +136,7 @@ static void cut_frame(struct edit *edit) {
     edit->size = at;
 }
 
-/* Makes a header announce something else. */
+/* Changes the number by which a header announces the next one. */
 static void announce_other(struct edit *edit) {
     const struct chain chain = chain_of(edit);
     size_t index = edit_random(edit, chain.count), at;
@@ -149,8 +149,8 @@ static void announce_other(struct edit *edit) {
         edit_put(edit, at, width_of(key->space), false, any_key(edit, key->space)->number);
 }
 
-/* Returns a place in a header, or where one of an unknown protocol may be; early bytes matter
-   most. */
+/* Chooses *index. Returns a place near the start of header *index - 1 or, if *index is 0, of the
+   frame, which may begin with an unknown header. Early bytes matter most. */
 static size_t any_header_place(struct edit *edit, const struct chain *chain, size_t *index) {
     *index = edit_random(edit, chain->count + 1);
     size_t near = 1 + edit_random(edit, 64);
@@ -228,7 +228,7 @@ static void fill_sums(struct edit *edit) {
     carry_packet_fill(&frame, NULL, NULL, 0);
 }
 
-/* Sets the length field of a header that contains the size of the header and of what follows. */
+/* Sets the length field of an IP or UDP header, so that its packet ends where the frame ends. */
 static void fit_length(struct edit *edit, uint32_t protocol, size_t at) {
     uint32_t rest = (uint32_t)(edit->size - at);
     if (protocol == CARRY_PROTOCOL_IP)
@@ -239,8 +239,8 @@ static void fit_length(struct edit *edit, uint32_t protocol, size_t at) {
         edit_put(edit, at + 4, 2, false, rest);
 }
 
-/* Sets all length fields, from the outermost on: what a wrong length hides becomes visible only
-   once the length is right. */
+/* Sets the length fields of all IP and UDP headers, from the outermost on: the walk finds headers
+   that a wrong length hides only once the length is right. */
 static void fit_lengths(struct edit *edit) {
     struct chain chain = chain_of(edit);
     for (size_t i = 0; i < chain.count; i++) {
@@ -263,7 +263,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned 
     return edit.size;
 }
 
-/* Joins the first headers of one frame with those of another from some header on. */
+/* Joins the first headers of one frame with the last headers and the payload of another. */
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
                                  uint8_t *out, size_t max, unsigned seed) {
     struct edit edit = {.bytes = out, .size = a_size, .max = max, .random = seed};

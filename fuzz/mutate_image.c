@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Mutates images of extended state, and makes valid ones for all machines to start from. */
+/* Mutates images of extended state, and makes valid images of all machines to start from. */
 #include "image.h"
 #include "mutate.h"
 
-/* Returns all components in use, or a random few. */
+/* Returns the set of all user components or, more often, a random part of it. */
 static uint64_t any_components(struct edit *edit, const struct carry_xstate_layout *layout) {
     uint64_t random = edit_random(edit, 1 << 20);
     return edit_random(edit, 4) ? layout->user & random : layout->user;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutates ELF files with patchable sites, and makes some to start from. These have a few slots of
- * text, each with a site, its stub and its instructions.
+ * Mutates ELF files with patchable sites, and makes files to start from. The text of these files
+ * has a few slots, each with a site, its stub and its instructions.
  *
- * All loaded bytes have the same distance from their place in the file, so offsets between
- * addresses equal those between places.
+ * The address of each loaded byte, minus its offset in the file, is the same number: distances
+ * between addresses equal distances in the file.
  */
 #include <elf.h>
 #include <string.h>
@@ -76,7 +76,8 @@ static size_t key_at(const struct object *object, size_t number) {
 
 /* --- Sites, each in a valid state --- */
 
-/* Each has a size and that many bytes; some are relative to their own address. */
+/* Each row is a size, and instructions of that size. Some instructions are relative to their own
+   address. */
 static const uint8_t instructions[][7] = {
     {0},
     {1, 0x90},
@@ -249,7 +250,8 @@ static void make_record(struct object *object, size_t at, size_t number, size_t 
     put_at(object, at + 12, fixed, sizeof fixed);
 }
 
-/* Makes one record per slot, and sometimes many bodies of one function. */
+/* Makes one record for each of some slots; or a record for each slot, and then many records of
+   bodies in the last slot. */
 static void make_records(struct object *object) {
     const size_t count = any_below(object, 8) ? any_below(object, SLOTS + 1) : RECORDS_MAX;
     for (size_t i = 0; i < count; i++)
@@ -258,7 +260,8 @@ static void make_records(struct object *object) {
     object->end[SITES] = object->at[SITES] + count * RECORD_BYTES;
 }
 
-/* Makes the keys, which hold a function or the name of a feature. */
+/* Makes the keys: each holds the address of a slot, except the last, which holds the name of a
+   feature. */
 static void make_keys(struct object *object) {
     for (size_t i = 0; i < KEYS; i++) {
         const uint64_t value = BASE + slot_at(object, any_below(object, SLOTS));
@@ -388,7 +391,7 @@ static void start_object(struct edit *edit) {
 
 /* --- Changes --- */
 
-/* Reads the lower 4 bytes of an 8-byte number in a header; they suffice. */
+/* Reads 4 bytes. Of an 8-byte number in a header, these are the lower bytes, which suffice. */
 static uint32_t get_word(const struct edit *edit, size_t at) {
     return edit_get(edit, at, 4, true);
 }
@@ -434,13 +437,13 @@ static void change_section_byte(struct edit *edit) {
     edit_put(edit, any_section_place(edit, 1), 1, true, (uint32_t)edit_random(edit, 256));
 }
 
-/* Writes a distance, as in records. */
+/* Writes the distance of a random place from the written number, as records contain it. */
 static void put_random_distance(struct edit *edit) {
     const size_t at = any_section_place(edit, 4);
     edit_put(edit, at, 4, true, (uint32_t)(any_section_place(edit, 1) - at));
 }
 
-/* Writes an address, as in symbols, relocations and keys. */
+/* Writes the address of a random place, as symbols, relocations and keys contain it. */
 static void put_address(struct edit *edit) {
     edit_put(edit, any_section_place(edit, 8), 4, true,
              (uint32_t)(BASE + any_section_place(edit, 1)));

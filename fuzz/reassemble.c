@@ -15,8 +15,7 @@
 #define HEADER4_SIZE 20
 #define HEADER6_SIZE 48
 
-/* The most memory that a fragment may cost besides its bytes: its source, its sums, and those of
-   its headers. */
+/* The most memory that a fragment may cost besides its bytes: for its source and its sums. */
 #define RECORD_MAX (1024 + CARRY_PACKET_SUMS_MAX * sizeof(struct carry_packet_sum))
 
 enum { IS_VERSION6 = 1, IS_MORE = 8, IS_WRONG = 16, IS_CUT = 32, IS_LATE = 64, IS_FAR = 128 };
@@ -68,7 +67,8 @@ static void put_header(uint8_t *packet, const struct run *run, const struct plan
     packet[9] = run->protocol;
 }
 
-/* Requires that a datagram of correct and complete fragments has their bytes. */
+/* Requires that a datagram of untruncated fragments is complete, and that a datagram of fragments
+   without wrong bytes has their bytes. */
 static void check_content(const struct run *run, const struct plan *plan,
                           const struct datagram *datagram) {
     const struct carry_capture_packet *packet = &datagram->packet;
@@ -107,7 +107,7 @@ static void add_to_reassembler(struct run *run, const struct plan *plan,
         return;
     const struct datagram *datagram =
         carry_reassembler_add(run->reassembler, packet, &fragment, sums, count);
-    /* If the content itself contains an IP header, the fragment may be that packet's. */
+    /* If the content itself contains an IP header, `fragment` may be a fragment of that packet. */
     if (datagram && fragment.network_offset == 0 &&
         fragment.content_offset == plan_header_size(plan))
         check_content(run, plan, datagram);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the frames of captures as inputs of frame.h: one for each shape, which is the sequence of
- * headers and the verdicts on the sums. More of a shape would not help a fuzzer.
+ * Writes the frames of captures as inputs of frame.h: one for each shape, which is the link type,
+ * the sequence of headers, and the verdicts and reasons of the sums. Further frames of a shape
+ * would not help a fuzzer.
  *
  *     make_seeds FOLDER CAPTURE...
  */
@@ -41,7 +42,7 @@ static void put_head(uint8_t *head, const struct carry_frame *frame) {
         head[HEAD_BEYOND + i] = (uint8_t)(beyond >> 8 * i);
 }
 
-/* Writes a frame if it is the first of its shape; false with errno set if that fails. */
+/* Writes a frame if it is the first of its shape. Returns false, with errno set, if that fails. */
 static bool write_seed(const char *folder, const struct carry_frame *frame) {
     char path[4096];
     uint8_t head[HEAD_BYTES];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes the reader of ELF files, and all output of `carry sites` about one.
+ * Fuzzes the reader of ELF files, and all output of `carry sites` about such a file.
  *
- * The input is such a file. Binary searches must find what linear ones find; the output must be
- * JSON, or text that cannot control a terminal.
+ * The input is an ELF file. Binary searches must have the results of linear searches; the output
+ * must be JSON, or text that cannot control a terminal.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -17,7 +17,7 @@
 #include "sites/carry_sites.h"
 #include "sites/open.h"
 
-/* The most entries that are looked up. */
+/* The most entries of each table that are looked up. */
 #define PROBES_MAX 64
 
 /* A file in memory only; the path opens it again. */
@@ -35,7 +35,7 @@ static void start_file(struct memory_file *file, const void *data, size_t size) 
     REQUIRE(!size || write(file->descriptor, data, size) == (ssize_t)size);
 }
 
-/* --- Looking things up --- */
+/* --- Look-ups --- */
 
 static const struct object_load *find_load(const struct object *object, uint64_t address) {
     for (size_t i = 0; i < object->loads_count; i++)
@@ -52,7 +52,7 @@ static size_t find_record_from(const struct object *object, uint64_t address) {
     return i;
 }
 
-/* Requires the bytes of the file, and zeros after them. */
+/* Requires that `read` holds the segment's bytes in the file, and zeros after them. */
 static void check_bytes(const struct object_load *load, uint64_t address, const uint8_t *read,
                         size_t count, const uint8_t *data) {
     uint64_t from = address - load->address;
@@ -141,8 +141,8 @@ static bool is_of_type(const json_t *line, const char *type) {
     return strcmp(own, type) == 0;
 }
 
-/* Parses lines of JSON: the last one, and no other, must be the summary. Returns how many have this
-   type. */
+/* Parses lines of JSON: the last one, and no other, must be the summary. Returns how many lines
+   have the type `type`. */
 static size_t count_json(const char *text, const char *type) {
     size_t count = 0;
     bool ended = false;
@@ -189,7 +189,7 @@ static void check_findings(const char *path) {
 
 /* --- Files that are refused --- */
 
-/* Checks whether the file is refused, and the message that program_open() would print. */
+/* Checks whether the file is refused; checks also the message that program_open() would print. */
 static bool is_refused_file(const struct memory_file *file) {
     char problem[OBJECT_PROBLEM_SIZE] = "";
     struct object *object = object_open(dup(file->descriptor), "", file->path, problem);

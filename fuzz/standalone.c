@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs a fuzz target without libFuzzer, for any compiler and any architecture: once on each file,
- * or file of a folder; with -m COUNT, also on COUNT mutations of each, always the same ones.
+ * Runs a fuzz target without libFuzzer, for any compiler and any architecture: once on each given
+ * file, and on each file of a given folder. With -m COUNT, also runs it on COUNT mutations of each
+ * file, which are the same in every run with the same files in the same order.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -36,7 +37,7 @@ static bool read_all(FILE *file, struct bytes *bytes) {
     return bytes->data && fread(bytes->data, 1, bytes->size, file) == bytes->size;
 }
 
-/* Runs the target on a copy in memory of exactly its size, as libFuzzer does. */
+/* Runs the target on a copy of the data, in memory of exactly their size, as libFuzzer does. */
 static void run_target(const uint8_t *data, size_t size) {
     uint8_t *copy = malloc(size + !size);
     REQUIRE(copy);
@@ -45,7 +46,8 @@ static void run_target(const uint8_t *data, size_t size) {
     free(copy);
 }
 
-/* Mutates each input from the previous one, and every eighth from the original. */
+/* Runs the target on mutations: each is made from the previous mutation, every eighth from the
+   original. */
 static void run_mutations(const struct bytes *bytes) {
     static uint8_t data[INPUT_BYTES_MAX];
     size_t first = bytes->size < sizeof data ? bytes->size : sizeof data, size = 0;
@@ -57,7 +59,8 @@ static void run_mutations(const struct bytes *bytes) {
     }
 }
 
-/* Returns true if the file could be read. A failed check ends the program. */
+/* Runs the target on a file and its mutations; returns false if the file could not be read. A
+   failed check ends the program. */
 static bool replay_file(const char *path) {
     struct bytes bytes = {0};
     FILE *file = fopen(path, "rb");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes the walk over a frame, and compares its functions with each other and with a slow sum. The
- * input is that of frame.h.
+ * Fuzzes the walk over a frame, and compares its functions with each other and with a slow sum.
+ * frame.h describes the input.
  */
 #include "frame.h"
 #include "harness/guard.h"
@@ -38,7 +38,7 @@ static void check_claims(const struct carry_frame *frame, const struct carry_pac
     REQUIRE(sum->field_offset + sum->field_size <= sum->cover_offset + sum->cover_size);
 }
 
-/* Returns the covered byte at `at`, if the field held `value`. */
+/* Returns the byte at offset `at` of the cover, as if the field held `value`. */
 static uint8_t byte_with(const struct carry_frame *frame, const struct carry_packet_sum *sum,
                          uint32_t at, uint32_t value) {
     uint32_t in_field = sum->cover_offset + at - sum->field_offset;
@@ -47,12 +47,13 @@ static uint8_t byte_with(const struct carry_frame *frame, const struct carry_pac
     return ((const uint8_t *)frame->data)[sum->cover_offset + at];
 }
 
-/* Returns the sum of the covered bytes, computed byte by byte, if the field held `value`. */
+/* Returns the sum of the covered bytes outside the gap, computed byte by byte, as if the field held
+   `value`. */
 static uint32_t slow_sum(const struct carry_frame *frame, const struct carry_packet_sum *sum,
                          const struct oracle_kind *kind, uint32_t value) {
     struct oracle oracle = kind->start(sum->pseudo);
     for (uint32_t at = 0; at < sum->cover_size; at++)
-        if (at - sum->gap_offset >= sum->gap_size) /* offsets before it wrap to large numbers */
+        if (at - sum->gap_offset >= sum->gap_size) /* wraps to a large number before the gap */
             kind->byte(&oracle, byte_with(frame, sum, at, value));
     return kind->value(&oracle);
 }
@@ -176,8 +177,8 @@ static void check_cut(const struct carry_frame *frame, const struct carry_packet
     frame_free(&cut);
 }
 
-/* Judges the frame in front of an unreadable page: as assembly is not instrumented, only that
-   detects reads beyond the frame. */
+/* Judges the frame in front of an unreadable page: assembly is not instrumented, so only the page
+   detects its reads beyond the frame. */
 static void check_guarded(const struct carry_frame *frame,
                           const struct carry_packet_options *options,
                           const struct verdicts *judged) {

@@ -10,7 +10,7 @@
 
 #include "fuzz.h"
 
-/* An image that has passed. */
+/* An image that the library has accepted as valid. */
 struct passed {
     struct carry_xstate_layout layout;
     const uint8_t *image;

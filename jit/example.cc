@@ -121,8 +121,8 @@ bool Example::count_in_pseudo(const Places &now, uint32_t at, uint8_t was, Effec
     return true;
 }
 
-/* Compares the walk with that of the example, in which the byte at `at` was `was`. Returns why the
-   byte must not vary; or returns NULL and sets `effect`. */
+/* Compares the walk with the walk of the example, in which the byte at `at` was `was`. Returns why
+   the byte must not vary; or returns NULL and sets `effect`. */
 const char *Example::compare_walk(uint32_t at, uint8_t was, Effect &effect) const {
     Places now = walk();
     if (now.count < places.count)

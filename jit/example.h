@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A packet like those that a template will write, and the effect of its bytes on its checksums. The
- * effects are found by trial: the walk of <carry/packet.h> examines the packet once for each
- * changed value of each byte that varies. If a checksum then moves or covers other bytes, the byte
- * must not vary; if the sum of its pseudo-header differs, the byte belongs to the pseudo-header.
+ * A packet like the packets that a template will write, and the effect of its bytes on its
+ * checksums. The effects are found by trial: the walk of <carry/packet.h> examines the packet with
+ * several other values of each byte that varies. If a checksum then moves or covers other bytes,
+ * the byte must not vary; if the sum of its pseudo-header differs, the byte belongs to the
+ * pseudo-header.
  */
 #ifndef CARRY_JIT_EXAMPLE_H
 #define CARRY_JIT_EXAMPLE_H
@@ -28,8 +29,8 @@ class Example {
        or NULL. */
     const char *error() const;
 
-    /* Returns why the byte at `at` must not vary, or returns NULL and sets `effect`, on the
-       pseudo-headers that contain the byte. */
+    /* Returns why the byte at `at` must not vary, or returns NULL and sets `effect` to the byte's
+     * effect on the pseudo-headers that contain it. */
     const char *try_byte(uint32_t at, Effect &effect);
 
     /* Returns whether the sum covers the byte, not counting bytes of its pseudo-header. */

@@ -8,8 +8,8 @@
 
 namespace carry::jit {
 
-/* The content of DWARF's common information entry (section 6.4.1); its numbers are below 64, so
-   that each is one byte. */
+/* The content of DWARF's common information entry (section 6.4.1). Its numbers are so small that
+   each is one byte. */
 struct FrameRules {
     uint16_t machine; /* of ELF */
     uint8_t code_alignment, data_alignment, return_register;

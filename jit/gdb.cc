@@ -16,7 +16,7 @@
 
 /* --- Names and layouts that GDB knows --- */
 
-/* Uses the definition of this library, though other libraries may define the same names. */
+/* Makes this library use its own definition, even if other libraries define the same names. */
 #define SEEN_BY_GDB __attribute__((visibility("protected")))
 
 extern "C" {
@@ -150,7 +150,7 @@ struct Listed {
 
 using Files = std::unordered_map<const struct carry_jit *, Listed>;
 
-/* Returns the list of files. It is never destroyed: GDB may read it after the process has ended. */
+/* Returns the list of files. It is never destroyed: GDB may read it until the process has ended. */
 Files &listed_files() {
     static Files &all = *new Files;
     return all;

@@ -206,7 +206,7 @@ bool plan_icmp(Place &place) {
     return place.next == NOTHING;
 }
 
-/* Accepts types 128 to 143: echo, and the discovery of neighbours and listeners. */
+/* Accepts types 128 to 143, such as echo and the discovery of neighbours and listeners. */
 bool plan_icmpv6(Place &place) {
     add_sum(place, CARRY_PROTOCOL_ICMPV6, 2, 58);
     match_bytes(place, 0, {0x80}, 0xf0);
@@ -273,7 +273,7 @@ bool links_to(uint32_t linktype, uint32_t protocol) {
     return false;
 }
 
-/* Plans a stack. Returns false if no generator knows it, or if no frame can have it. */
+/* Plans a stack. Returns false if no generator supports the stack, or if no frame can have it. */
 bool plan_stack(PacketPlan &plan, const struct carry_jit_packet_spec &spec) {
     Place place = {plan, 0, NOTHING, 0, 0};
     plan.linktype = spec.linktype;

@@ -32,7 +32,7 @@ template <typename T, size_t N> struct List {
     }
 };
 
-/* A byte whose bits in `mask` must be those of `value`. */
+/* A byte whose bits in `mask` must equal the bits of `value`. */
 struct Match {
     uint32_t offset;
     uint8_t mask, value;
@@ -48,8 +48,8 @@ struct Choice {
 
 /*
  * The ports of a UDP header. The walk uses the destination port, or the source port if the
- * destination port announces no tunnel. The port that it uses must be one of `tunnel`, or if that
- * is empty, no port of any tunnel.
+ * destination port announces no tunnel. The port that the walk uses must be one of `tunnel`. If
+ * `tunnel` is empty, it must not be the port of a tunnel.
  */
 struct Ports {
     uint32_t offset; /* of the source port; the destination port follows */
@@ -111,17 +111,17 @@ struct PacketPlan {
     uint32_t content() const {
         return sums[innermost()].found.cover_offset;
     }
-    /* Returns whether the sum is UDP's around a tunnel. */
+    /* Returns whether the sum is a UDP sum around a tunnel. */
     bool is_around(size_t index) const {
         return !sums[index].over_header && index != innermost();
     }
     size_t count_around() const;
 
-    /* Returns the number of sums with pseudo-headers further in. */
+    /* Returns how many of the sums after sum `index`, which are further in, have pseudo-headers. */
     size_t transports_within(size_t index) const;
 
-    /* Returns those matches, from `match` on, that one load within the headers can compare. Sets
-       `match` to the next match. */
+    /* Returns a group of matches, from `match` on: as many as one load within the headers can
+       compare. Sets `match` to the first match after the group. */
     MatchGroup next_group(const Match *&match) const;
 };
 

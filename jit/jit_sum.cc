@@ -74,6 +74,7 @@ int carry_jit_sum(const struct carry_jit_sum_spec *spec, const struct carry_jit 
                     spec->result,
                     spec->seed,
                     spec->vector_bits,
+                    0,
                     0};
     int error = plan_sum(plan);
     if (error)

@@ -17,9 +17,10 @@ namespace carry::jit {
 namespace {
 
 constexpr size_t CACHE_LINE = 64; /* a multiple of the alignment of constants */
-constexpr size_t BEHIND = 16;     /* bytes that valgrind reads after those that it translates */
+constexpr size_t BEHIND = 16;     /* bytes that valgrind reads after the code that it translates */
 
-/* Returns the library's code for an errno of a call for pages. */
+/* Converts an errno of system calls that create files in memory, or map pages, to an error of the
+ * library. */
 int error_of_system(int number) {
     switch (number) {
     case ENOMEM:
@@ -32,17 +33,15 @@ int error_of_system(int number) {
     }
 }
 
-/*
- * Returns the offset of the next function, up to `slack`. If all functions began at the start of a
- * page, they would share a few sets of the instruction cache.
- */
+/* Returns the offset of the next function on its first page, at most `slack`. If all functions
+ * began at the start of a page, they would share a few sets of the instruction cache. */
 size_t next_offset(size_t slack) {
     static size_t lines;
     lines += 5; /* most functions fit into five lines */
     return lines % (slack / CACHE_LINE + 1) * CACHE_LINE;
 }
 
-/* Opens a file in memory. Systems may refuse files without MFD_EXEC, or those with it. */
+/* Opens a file in memory. Some systems refuse files without MFD_EXEC, others files with it. */
 int open_memory_file() {
     int fd = memfd_create("carry-jit", MFD_CLOEXEC | MFD_EXEC);
     return fd < 0 ? memfd_create("carry-jit", MFD_CLOEXEC) : fd;

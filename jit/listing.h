@@ -10,9 +10,9 @@
 namespace carry::jit {
 
 /*
- * Add a function after it was made, and remove it before the cache removes it. The caller holds the
- * cache's lock. Calls of the function do not depend on the listing, so a function that cannot be
- * listed, for example for lack of memory, is omitted.
+ * Add a function after it was made, and remove it from GDB's list before the cache removes it. The
+ * caller holds the cache's lock. Calls of the function do not depend on the listing, so a function
+ * that cannot be listed, for example for lack of memory, is omitted.
  */
 void list_function(const std::string &name, const struct carry_jit &jit) noexcept;
 void unlist_function(const struct carry_jit &jit) noexcept;

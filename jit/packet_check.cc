@@ -65,8 +65,8 @@ void CheckEmitter::judge_header(size_t index) {
     verify(index);
 }
 
-/* Judges the innermost sum. Sums its content even if the sum is absent, as sums around it need
-   that. */
+/* Judges the innermost sum. Sums its content even if the sum is absent, because sums around it need
+ * the sum of the content. */
 void CheckEmitter::judge_content(size_t index) {
     ops.list(index);
     ops.list_stored(index);
@@ -111,9 +111,9 @@ void CheckEmitter::emit_around_partial(size_t index) {
 }
 
 /*
- * Handles a bad sum. The frame is rare if the covered bytes may all be 0; if the field in the
- * header holds 0, as other sums explain that; or if the sum is around others and the architecture
- * does not judge it.
+ * Handles a bad sum. The frame is rare if the covered bytes may all be 0; if the field of a
+ * header's sum holds 0, because other sums decide whether it is partial; or if the sum is around
+ * others and the architecture does not judge it.
  */
 void CheckEmitter::emit_bad(size_t index) {
     const PlannedSum &sum = plan.sums[index];

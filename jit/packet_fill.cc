@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Emits packet functions that do what carry_packet_fill() does: from the innermost sum outwards,
- * they list and write each sum that is not good. A sum around others is written last if any of
- * those was written. A frame is rare if it cannot be judged completely before the first write.
+ * they list and write each sum that is not good. A sum around others is written last if any other
+ * sum within it was written. A frame is rare if it cannot be judged completely before the first
+ * write.
  */
 #include "packet_ops.h"
 
@@ -31,7 +32,7 @@ class FillEmitter {
 };
 
 /* Jumps to `rare` unless the whole packet was captured, each sum around others is absent, and no
-   bytes follow those that it covers. */
+   bytes follow the bytes that such a sum covers. */
 void FillEmitter::require_simple() {
     ops.load_number(plan.lengths[0].offset);
     ops.add_number(plan.lengths[0].base);
@@ -54,8 +55,8 @@ void FillEmitter::list_zero(size_t index) {
                      plan.sums[index].may_be_absent ? CARRY_VERDICT_ABSENT : CARRY_VERDICT_ILLEGAL);
 }
 
-/* Fills the innermost sum in. If it has no pseudo-header, a frame is rare if the covered bytes
-   around the field add up to 0, as all of them may be 0. */
+/* Fills in the innermost sum. If it has no pseudo-header, a frame is rare if the covered bytes
+ * around the field add up to 0, as all of them may be 0. */
 void FillEmitter::fill_content() {
     const size_t index = plan.innermost();
     const PlannedSum &sum = plan.sums[index];
@@ -84,8 +85,8 @@ void FillEmitter::fill_content() {
     ops.bind(done);
 }
 
-/* Fills the sum of a header in. If its field holds 0, it is partial if the content's sum, then the
-   first in the list, was partial. */
+/* Fills in the sum of a header. A field of 0 is partial if the content's sum, which is then the
+ * first in the list, was partial. */
 void FillEmitter::fill_header(size_t index) {
     const uint32_t offset = plan.sums[index].found.cover_offset;
     const Label store = ops.new_label(), done = ops.new_label();
@@ -104,8 +105,8 @@ void FillEmitter::fill_header(size_t index) {
     ops.bind(done);
 }
 
-/* Fills a sum around others in. Good content sums up to the complement of its pseudo-header, or to
-   0 without one. */
+/* Fills in a sum around others. Good content sums up to the complement of its pseudo-header, or to
+ * 0 without one. */
 void FillEmitter::fill_around(size_t index) {
     ops.list(index);
     ops.list_stored(index);
@@ -120,8 +121,8 @@ void FillEmitter::fill_around(size_t index) {
     ops.store_expected(index);
 }
 
-/* Fills the outer sums in. If sums within were written, skips a sum around others first, and fills
-   it in last. */
+/* Fills in the outer sums. If sums within were written, skips a sum around others first, and fills
+ * it in last. */
 void FillEmitter::fill_outer() {
     const Label around = ops.new_label(), passed = ops.new_label(), done = ops.new_label();
     ops.start_outer();

@@ -18,8 +18,8 @@
  *     COUNT    the number of sums that were listed
  *     PASSED   whether a sum around others was skipped
  *
- * An operation that jumps preserves these registers. Other operations clobber VALUE and SIZE unless
- * they set them. Frames that a function leaves to the library are called rare.
+ * The operations named jump... preserve these registers. Other operations clobber VALUE and SIZE
+ * unless they set them. Frames that a function leaves to the library are called rare.
  */
 #ifndef CARRY_JIT_PACKET_OPS_H
 #define CARRY_JIT_PACKET_OPS_H
@@ -43,7 +43,7 @@ class PacketOps {
     /* --- The shape --- */
 
     /* Begins the function. Sets END to the captured size. Jumps to `other` if the link type differs
-       from the plan's, or if less than all headers was captured. */
+       from the plan's, or if not all headers were captured. */
     virtual void start() = 0;
 
     /* Jumps to `other` unless the frame's bytes match. */
@@ -53,7 +53,7 @@ class PacketOps {
        two ports does. */
     virtual void require_no_tunnel(const Ports &ports, bool either) = 0;
 
-    /* Jumps to `rare` if the headers do not end before END, or if `sums` has no space for all
+    /* Jumps to `rare` if the headers end beyond END, or if `sums` has no space for all
        sums. */
     virtual void require_room() = 0;
 
@@ -90,7 +90,7 @@ class PacketOps {
     /* Sets VALUE to the listed sum of the pseudo-header + CONTENT. */
     virtual void load_pseudo_and_content(size_t index) = 0;
 
-    /* Add to VALUE the listed sum of the pseudo-header, or that and CONTENT, with end-around
+    /* Add to VALUE the listed sum of the pseudo-header, or that sum and CONTENT, with end-around
        carry. */
     virtual void add_pseudo(size_t index) = 0;
     virtual void add_pseudo_and_content(size_t index) = 0;
@@ -116,7 +116,7 @@ class PacketOps {
     virtual void jump_if_good(const Label &to) = 0;
     virtual void jump_unless_good(const Label &to) = 0;
 
-    /* Jump by the content of a sum's field; the last one compares it to VALUE, folded. */
+    /* Jump if the field of a sum holds 0, if it does not, or if it holds VALUE, folded. */
     virtual void jump_if_stored_zero(size_t index, const Label &to) = 0;
     virtual void jump_if_stored_nonzero(size_t index, const Label &to) = 0;
     virtual void jump_if_stored_value(size_t index, const Label &to) = 0;
@@ -126,8 +126,7 @@ class PacketOps {
     /* Makes the following operations list their sum at sums[index]. */
     virtual void select_place(size_t index) = 0;
 
-    /* Lists the members that are the same in every frame; overwrites the members from cover_size
-       on. */
+    /* Lists the members that are the same in every frame. Also overwrites cover_size and pseudo. */
     virtual void list(size_t index) = 0;
 
     /* Lists the stored number, also as the expected number. */
@@ -165,13 +164,14 @@ class PacketOps {
     /* Jumps to `rare` unless the field of the sum holds 0. */
     virtual void require_absent(size_t index) = 0;
 
-    /* Lists the innermost sum first. */
+    /* Begins the list with the innermost sum. */
     virtual void start_list() = 0;
 
-    /* Ends the use of CONTENT. Sets PSEUDO to the listed sum, and COUNT to 0. */
+    /* Sets PSEUDO to the listed sum of the pseudo-header, and COUNT to 0. CONTENT must not be used
+     * afterwards. */
     virtual void keep_pseudo(size_t index) = 0;
 
-    /* Begins with the sums outside the innermost. Sets PASSED to 0. */
+    /* Begins the code for the sums outside the innermost one. Sets PASSED to 0. */
     virtual void start_outer() = 0;
 
     /* Stores the number that is listed as expected. Counts the sum, and advances to the next
@@ -181,7 +181,8 @@ class PacketOps {
     /* Jumps unless the first listed sum is PARTIAL; else lists PARTIAL and CAUSE_HEADER. */
     virtual void list_header_partial(size_t index, const Label &otherwise) = 0;
 
-    /* Sets PASSED to whether sums were listed, and then jumps if it is true. */
+    /* pass_if_listed() sets PASSED to whether sums were listed, and jumps if they were;
+     * jump_if_passed() jumps if PASSED is true. */
     virtual void pass_if_listed(const Label &to) = 0;
     virtual void jump_if_passed(const Label &to) = 0;
 

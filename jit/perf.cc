@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes /tmp/perf-PID.map, with lines "ADDRESS SIZE NAME" in hexadecimal digits, in the format of
- * perf's Documentation/jit-interface.txt. Lines can only be added. The file is opened for each
- * line, so that a forked child writes its own file, and programs may close all descriptors.
+ * Writes /tmp/perf-PID.map, with lines "ADDRESS SIZE NAME", the numbers in hexadecimal digits, in
+ * the format of perf's Documentation/jit-interface.txt. A single line is never removed. The file is
+ * opened for each line, so that a forked child writes its own file, and programs may close all
+ * descriptors.
  *
- * The file may exist already. Other generators of this process write to it too, and their lines
+ * The file may exist already. Other generators of this process may write to it too, and their lines
  * must remain. Lines of an earlier process with the same number are dropped, as no other program
  * removes them.
  */
@@ -26,7 +27,7 @@ namespace {
 constexpr size_t LINE_MAX_BYTES = 256;
 constexpr size_t STAT_MAX_BYTES = 1024;
 constexpr int STAT_START = 22;       /* the field with the start time, by proc(5) */
-constexpr time_t MARGIN_SECONDS = 4; /* times of files, and those used here, are in seconds */
+constexpr time_t MARGIN_SECONDS = 4; /* the compared times are rounded to seconds */
 
 /* Checks whether `fd` is a file of our own: any user may have put a link, pipe or file there. */
 bool is_own_file(int fd) {
@@ -65,7 +66,7 @@ time_t start_of_process() {
 }
 
 /*
- * Empties a map of an earlier process, before the first line of this one. This must not be
+ * Empties a map of an earlier process, before this process writes its first line. This must not be
  * repeated: if the clock was set since, this process's own lines would look old. Runs under the
  * cache's lock.
  */

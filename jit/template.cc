@@ -10,7 +10,8 @@
 namespace carry::jit {
 namespace {
 
-/* The number of covered bytes, at the start of the header, that are certain to be the example's. */
+/* The number of covered bytes, at the start of the header, that are certain to be as in the
+ * example. */
 constexpr uint32_t SURE_BYTES = 8;
 
 using Spec = struct carry_jit_template_spec;
@@ -163,7 +164,7 @@ bool has_effect(const Effect &effect, size_t sum) {
     return effect[sum][0] || effect[sum][1];
 }
 
-/* Returns whether the sum changes. Whether the inner sums change is known. */
+/* Returns whether the sum changes. `changes` of the inner sums must be set already. */
 bool sum_changes(const TemplatePlan &plan, size_t sum) {
     for (const TemplateChunk &chunk : plan.chunks)
         if (has_effect(chunk.effect, sum))
@@ -185,7 +186,8 @@ TemplateSum Planner::sum_at(size_t index) const {
     return planned;
 }
 
-/* Returns whether the checksum can be updated: it is no CRC, and is a word of the covered bytes. */
+/* Returns whether the checksum can be updated: it is not a CRC, and is a word of the covered
+ * bytes. */
 bool is_updatable(const ExampleSum &sum) {
     return sum.field_size == 2 && ((sum.field_offset - sum.cover_offset) & 1) == 0;
 }
@@ -206,8 +208,8 @@ template <typename Value> void append_bytes(std::string &key, const Value &value
     key += bytes_of(value);
 }
 
-/* Returns a key of everything that the generator reads: examples that differ elsewhere share a
-   function. */
+/* Returns a key of everything that the generator reads: examples share a function if they differ
+   only in things that it does not read. */
 std::string key_of(const TemplatePlan &plan) {
     std::string key = "template";
     append_bytes(key, plan.chunks.size());

@@ -2,7 +2,7 @@
 /*
  * The plan of a template: which bytes change, and their effect on checksums.
  *
- * Checksums are linear: if the words of a sum change by D (new less old, in one's complement), the
+ * Checksums are linear: if the words of a sum change by D (new minus old, in one's complement), the
  * stored checksum changes by -D. If another sum covers that checksum, its words change too; so the
  * change of an outer sum follows from the fields only. What a field adds to an outer sum, the
  * field's own checksum subtracts, so most changes within tunnels do not change outer sums. UDP's
@@ -20,8 +20,8 @@
 namespace carry::jit {
 
 /*
- * How often a change counts in each sum: as it is, and with the bytes of its words swapped. The
- * latter is for words at odd offsets of the covered bytes.
+ * How often a change counts in each sum: [0] as it is, and [1] with the bytes of its words swapped,
+ * for words at odd offsets of the covered bytes.
  */
 using Effect = std::array<std::array<int8_t, 2>, CARRY_PACKET_SUMS_MAX>;
 
@@ -33,7 +33,7 @@ struct TemplateChunk {
     Effect effect;
 };
 
-/* A checksum of the packet, outer to inner. */
+/* A checksum of the packet. A plan lists the checksums from outer to inner. */
 struct TemplateSum {
     uint32_t offset;     /* of its field */
     uint16_t for_zero;   /* is stored in place of 0: 0 or 0xffff */

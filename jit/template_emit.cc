@@ -29,7 +29,7 @@ Writer::Writer(TemplateOps &template_ops, const TemplatePlan &template_plan)
             accumulators[i] = used++;
 }
 
-/* Writes the chunk and those that have the same effect. */
+/* Writes the chunk `first`, and all chunks that have the same effect. */
 void Writer::write_chunks(size_t first) {
     const Effect &effect = plan.chunks[first].effect;
     const bool counts = effect != Effect{};
@@ -50,7 +50,7 @@ void Writer::write_chunks(size_t first) {
     spread(effect);
 }
 
-/* Adds CHANGE to the accumulators, as often as it counts. */
+/* Adds CHANGE to each accumulator, as often as it counts there. */
 void Writer::spread(const Effect &effect) {
     for (size_t i = 0; i < plan.sums.size(); i++)
         for (int swapped = 0; swapped < 2; swapped++)

@@ -4,10 +4,10 @@
  * writes fields without a branch; its arguments are the packet and the values.
  *
  * Chunks of the same effect are one change, in the register CHANGE: the sum of the written bytes
- * and of the complement of those that they replace. It is added to the accumulators of the
- * checksums in which it counts; they start as the complements of the stored checksums (RFC 1624,
- * equation 3). Complements of 64 bits are as good as those of fewer bits, because 2^64 - 1 is a
- * multiple of 0xffff; with them, no accumulator is ever 0.
+ * and of the complement of the bytes that they replace. CHANGE is added to the accumulators of the
+ * checksums in which the change counts. Accumulators start as the complements of the stored
+ * checksums (RFC 1624, equation 3). Complements of 64 bits are as good as complements of fewer
+ * bits, because 2^64 - 1 is a multiple of 0xffff; with them, no accumulator is ever 0.
  */
 #ifndef CARRY_JIT_TEMPLATE_OPS_H
 #define CARRY_JIT_TEMPLATE_OPS_H
@@ -39,11 +39,12 @@ class TemplateOps {
     /* Adds the carry to CHANGE. */
     virtual void end_change() = 0;
 
-    /* Adds CHANGE to the accumulator: as it is, with its bytes swapped, or its complement. */
+    /* Adds CHANGE to the accumulator: with the bytes of its words swapped if `swapped`, and
+       complemented if `negative`. */
     virtual void add_change(size_t accumulator, bool swapped, bool negative) = 0;
 
-    /* Stores the complement of the accumulator, folded. A stored 0 remains if it may mean that
-       there is no checksum. */
+    /* Stores the complement of the accumulator, folded; for_zero in place of 0. A stored 0
+       remains if it may mean that there is no checksum. */
     virtual void store_sum(size_t accumulator, const TemplateSum &sum) = 0;
 
     /* Sets CHANGE to the change that store_sum() made to a sum that may be absent. */

@@ -21,7 +21,7 @@ class Component:
     meson: tuple[str, ...]  # its names in meson.build
 
 
-OF_GCC = "libstdc++-{gcc}-dev"  # its package has the compiler's version in its name
+OF_GCC = "libstdc++-{gcc}-dev"  # the name of its package contains the compiler's version
 PUBLIC_DOMAIN = "LicenseRef-liblzma-public-domain"
 COMPONENTS = [
     Component("asmjit", "libasmjit-dev", "Zlib", ("asmjit",)),
@@ -49,8 +49,8 @@ ALL_OF_TOOL = ("elfutils", "libmd", "Zydis", *TOOL)
 
 @dataclass(frozen=True)
 class Artefact:
-    """Files of one kind, with the components that they contain, and those that they need but do not
-    contain."""
+    """Files of one kind, with the components that they contain, and the components that they need
+    but do not contain."""
 
     target: str  # of make
     pattern: str  # of the files' names
@@ -60,8 +60,7 @@ class Artefact:
 
 
 def debian_package(name: str, holds: tuple[str, ...] = (), needs: tuple[str, ...] = ()) -> Artefact:
-    """Returns the row of a Debian package. The version of a package has a suffix before the
-    release."""
+    """Returns the row of a Debian package; its version is the release's version and a suffix."""
     return Artefact("deb", f"deb/{name}_{{version}}[-~]*.deb", "Debian package", holds, needs)
 
 
@@ -105,7 +104,7 @@ ARTEFACTS = [
 
 
 class ReleaseError(Exception):
-    """A release cannot be made; the message says why."""
+    """Raised if a release cannot be made. The message gives the reason."""
 
 
 def output_of(*command: str | Path) -> str:
@@ -133,14 +132,14 @@ def release_time() -> int:
 
 
 def found_artefacts(folder: Path) -> Iterator[tuple[Artefact, Path]]:
-    """Yields the artefacts in a folder, by name within the order of the table."""
+    """Yields the artefacts in a folder, in the order of the table, and by name within a row."""
     for artefact in ARTEFACTS:
         for path in sorted(folder.glob(artefact.pattern.format(version=version()))):
             yield artefact, path
 
 
 def asked_for() -> set[str]:
-    """Returns the libraries that the build asks for, by their names in its files."""
+    """Returns the names of the libraries that meson.build files and capture/unpackers.def name."""
     files = [
         path
         for top in ("src", "jit", "capture", "bindings", "tools")

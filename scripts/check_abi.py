@@ -4,8 +4,8 @@
 
 usage: check_abi.py BUILD [--records FOLDER] [--news FILE] [--record]
 
-New functions may appear. A function that is gone, or whose types have changed, must be named in
-the newest section of NEWS.md. --record writes new records, for a release.
+New functions and variables may appear. One that is gone, or whose types have changed, must be named
+in the newest section of NEWS.md. --record writes new records, for a release.
 """
 
 import argparse
@@ -33,7 +33,7 @@ CHANGE = re.compile(r"^\s*\[[CD]\] '(?:function|method|variable) [^']*?\b(\w+)(?
 
 
 def machine_of(library: Path) -> str:
-    """Returns the architecture that a library is for; "" if it has no record."""
+    """Returns the architecture that a library is for, or "" if it has no record."""
     head = library.read_bytes()[:20]
     return MACHINES.get(int.from_bytes(head[18:20], "little" if head[5] == 1 else "big"), "")
 
@@ -50,7 +50,7 @@ def record(library: Path, path: Path) -> None:
 
 
 def changed_functions(library: Path, path: Path) -> tuple[set[str], str]:
-    """Returns the functions that are gone or changed, and abidiff's report."""
+    """Returns the functions and variables that are gone or changed, and abidiff's report."""
     command = ["abidiff", "--no-added-syms"]
     done = subprocess.run(
         [*command, path, library], cwd=ROOT, check=False, capture_output=True, text=True

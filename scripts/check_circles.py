@@ -20,11 +20,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# How many parts of a path name a folder. An architecture's files belong to their module.
+# How many parts of a path name a folder. Files for an architecture are part of their module.
 DEPTH = {"capture": 1, "src": 2, "tools": 3}
 
 # Deliberate circles: a file, a pattern of the symbols that it uses, and the reason.
 DELIBERATE = {
+    ("src/copy/copy.c", "carry_copy_*avx512"): "kernels behind the jumps by its keys",
     ("src/copy/x86_64/enter.S", "carry_fault_push"): "its end, in C",
     ("src/hosted/hosted_signals.c", "carry_signal_level_*"): "the handlers that it installs",
     ("src/packet/packet.c", "carry_packet_walk_*"): "protocols nest, and ask what comes next",
@@ -41,7 +42,7 @@ def folder(file: str) -> list[str]:
 
 
 def object_sources(build: Path) -> dict[str, str]:
-    """Returns the source file of each object of the build."""
+    """Returns the source file of each object of the build, if it is in a folder of DEPTH."""
     found = {}
     for row in json.loads((build / "compile_commands.json").read_text()):
         file, made = (Path(row["directory"], row[key]).resolve() for key in ("file", "output"))
@@ -94,7 +95,8 @@ def outdated(uses: Uses) -> Iterator[str]:
 
 
 def reached(uses: Uses, file: str) -> set[str]:
-    """Returns all that a file uses, directly or through others; itself, if it is in a circle."""
+    """Returns all files that a file uses, directly or through others. They include the file itself
+    if it is in a circle."""
     found: set[str] = set()
     ahead = [file]
     while ahead:

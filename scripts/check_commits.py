@@ -50,7 +50,7 @@ def subject_complaints(subject: str) -> list[str]:
 
 
 def complaints(message: str) -> list[str]:
-    """Returns what is wrong with a commit message, in the order of its lines."""
+    """Returns complaints about the form of a commit message."""
     subject, *rest = message.rstrip("\n").split("\n")
     found = []
     if not SUBJECT.fullmatch(subject):

@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Says which branches of src/ and capture/ the tests reach, and compares this with two tables.
+"""Reports which branches of src/ and capture/ the tests reach, and compares this with two tables.
 
 usage: check_coverage.py [--record] [--floors] BUILD PROFILES REPORT
 
 BUILD was made by clang-19 with -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc; its
 programs wrote to PROFILES, a folder. REPORT, another folder, gets pages: index.html. `make
-coverage` makes all of them. --record writes what was reached as the floor. With --floors only
-floors decide the exit status: another CPU, or a busy one, may reach branches that the table calls
-unreached.
+coverage` makes all of them. --record writes the floors: what was reached, less a margin. With
+--floors only floors decide the exit status: another CPU, or a busy one, may reach branches that the
+table calls unreached.
 
 tests/house/coverage/floors.txt says how much each module must reach.
-tests/house/coverage/unreached.toml gives the reason for each branch that no test reaches: a branch
-without a row is an error, and so is a row whose branch was reached. If code is not reached because
-a branch before it is not, only that branch has a row."""
+tests/house/coverage/unreached.toml gives the reason for each branch that no test reaches. An
+unreached branch without a row is an error, and so is a row whose branch was reached, unless that
+depends on the machine. If code is not reached because a branch before it is not, only that branch
+has a row."""
 
 from __future__ import annotations
 
@@ -33,13 +34,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = ROOT / "tests/house/coverage"
 TOOLS = ("clang-19", "llvm-cov-19", "llvm-profdata-19")
-# The objects that contain all code of the libraries, and of systems without threads.
+# The objects that contain all code of the libraries, including the variant for systems without
+# threads.
 OBJECTS = ("src/libcarry.so", "capture/libcarry-capture.so", "tests/test_capture_threadless")
 MEASURES = ("lines", "branches", "MC/DC")
 CODE_REGION, EXPANSION_REGION = 0, 1
 MCDC_BRANCH = 6
-# How much less a machine may reach, in percent or in items, whichever is more: results depend on
-# its CPU and on the order of threads.
+# How much less a machine may reach, in percentage points or in items, whichever is more: results
+# depend on its CPU and on the order of threads.
 MARGIN = 1.0
 MARGIN_ITEMS = 3
 
@@ -52,7 +54,7 @@ Position = tuple[int, int]
 
 
 class CoverageError(Exception):
-    """Coverage cannot be judged; the message says why."""
+    """Raised if coverage cannot be judged. The message gives the reason."""
 
 
 # --- What was reached ---
@@ -105,7 +107,7 @@ class Sources:
         self.lines: dict[str, list[str]] = {}
 
     def name(self, path: str) -> str:
-        """Returns the path of a file below its module's folder; "" for files of other projects."""
+        """Returns the path of a file of src/ or capture/, from the root; "" for other files."""
         if not Path(path).is_relative_to(self.root):
             return ""
         name = str(Path(path).relative_to(self.root))
@@ -138,7 +140,8 @@ def count_around(regions: Iterable[list[int]], file: int, start: Position) -> in
 
 
 def read_branches(function: Function, record: dict[str, Any], sources: Sources) -> None:
-    """Adds a record's branches: a function of a header has a record for each file using it."""
+    """Adds the branches of a record. A function in a header has a record for each file that uses
+    the header."""
     for line, column, end_line, end_column, true, false, file, _, _ in record["branches"]:
         name = sources.name(record["filenames"][file])
         start = (line, column)
@@ -197,7 +200,9 @@ def measured_branches(functions: Iterable[Function]) -> Iterator[Branch]:
 
 
 def find_gaps(functions: Iterable[Function]) -> Iterator[Gap]:
-    """Yields the first gaps of each function: later ones could not be reached anyway."""
+    """Yields functions that are not called, and outcomes that evaluated branches never have. Yields
+    branches that are not evaluated only if their function has no such outcome: it would be the
+    reason."""
     for function in functions:
         if not function.calls:
             yield Gap(function.file, function.name, "", "called")
@@ -225,7 +230,7 @@ class Row:
     pattern: re.Pattern[str]
     text: str
     outcome: str
-    depends: bool  # on the machine or the order of threads: it may be reached
+    depends: bool  # on the machine or the order of threads: the gap may be reached
 
     def matches(self, gap: Gap) -> bool:
         return self.outcome == gap.outcome and bool(self.pattern.fullmatch(str(gap)))
@@ -278,7 +283,7 @@ def reached(functions: Iterable[Function]) -> Iterator[Gap]:
 
 
 def check_rows(rows: Iterable[Row], functions: list[Function]) -> Iterator[str]:
-    """Yields complaints: gaps without a row, and rows without a gap."""
+    """Yields complaints about gaps without a row, and about rows without a gap."""
     rows = list(rows)
     gaps, there = list(find_gaps(functions)), list(reached(functions))
     known = list(all_outcomes(functions))
@@ -319,7 +324,7 @@ Sums = dict[str, dict[str, Sum]]  # by module and measure
 
 
 def may_vary(branch: Branch, function: Function, rows: Iterable[Row]) -> bool:
-    """Checks whether a branch depends on the machine: such branches are in no sum."""
+    """Checks whether a branch depends on the machine; the sums leave out such branches."""
     gaps = [Gap(branch.file, branch.function, branch.text, way) for way in ("true", "false")]
     gaps.append(Gap(function.file, function.name, "", "called"))
     return any(row.matches(gap) for row in rows if row.depends for gap in gaps)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Counts the instructions of calls under callgrind, and compares them with those on record.
+"""Counts the instructions of calls under callgrind, and compares them with the counts on record.
 
 Only instructions in libcarry.so count, so that the C library does not matter. The program chooses
 kernels by name, so that the CPU does not matter. Compilers differ, so each has a table.
@@ -50,11 +50,12 @@ HEADER = f"""\
 
 
 class CountError(Exception):
-    """Instructions could not be counted, or the record not read; the message says why."""
+    """Raised if instructions cannot be counted, or the record cannot be read. The message gives the
+    reason."""
 
 
 class UnfitError(Exception):
-    """This build cannot be compared with the record; the message says why."""
+    """Raised if this build cannot be compared with the record. The message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,8 @@ class Counts:
 
 
 def parse_callgrind(lines: Iterable[str]) -> dict[Case, Counter[str]]:
-    """Returns for each case the instructions of each function; a client request ends each case."""
+    """Returns for each case how many instructions each function of libcarry.so executed. A client
+    request ends each case."""
     parts: dict[Case, Counter[str]] = {}
     counter: Counter[str] = Counter()
     function = ""
@@ -175,7 +177,7 @@ def parse_callgrind(lines: Iterable[str]) -> dict[Case, Counter[str]]:
 
 
 def parse_output(text: str) -> Counts:
-    """Parses the output of the program."""
+    """Returns the compiler and the missing cases, from the output of the program."""
     counts = Counts()
     for line in text.splitlines():
         key, _, value = line.partition(": ")
@@ -240,7 +242,7 @@ class Comparison:
     more: list[Case] = field(default_factory=list)
     fewer: list[Case] = field(default_factory=list)
     unknown: list[Case] = field(default_factory=list)  # not on record
-    gone: list[Case] = field(default_factory=list)  # on record, but no case
+    gone: list[Case] = field(default_factory=list)  # on record, but no longer a case
 
     @property
     def failed(self) -> bool:
@@ -265,7 +267,7 @@ def compare(rows: Rows, totals: Mapping[Case, int], missing: set[Case]) -> Compa
 
 
 def updated_rows(rows: Rows, counts: Counts, reason: str) -> Rows:
-    """Returns the rows with new counts; rows that cannot be counted here keep theirs."""
+    """Returns the rows with new counts; rows of kernels that cannot run here keep their counts."""
     new = {case: row for case, row in rows.items() if case in counts.missing}
     for case, total in counts.totals.items():
         old = rows.get(case)
@@ -328,8 +330,8 @@ def show_functions(counts: Counts) -> None:
 
 
 def keep_only(counts: Counts, rows: Rows, prefix: str) -> Rows:
-    """Removes the cases whose names do not begin with `prefix` from `counts`; returns the other
-    rows."""
+    """Removes the cases whose names do not begin with `prefix` from `counts`; returns the rows
+    whose names begin with it."""
     counts.functions = {k: v for k, v in counts.functions.items() if str(k).startswith(prefix)}
     return {case: row for case, row in rows.items() if str(case).startswith(prefix)}
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Finds jumps and returns that touch the end of 32 bytes of code in x86-64 objects.
+"""Finds jumps and returns in x86-64 objects that cross, or end at, a boundary of 32 bytes.
 
 usage: check_jumps.py OBJECT_OR_ARCHIVE...
 
 Intel's CPUs from Skylake to Comet Lake decode such a jump again at each execution (Intel,
 "Mitigations for Jump Conditional Code Erratum", 2019). A comparison that fuses with the jump after
-it counts as part of it. Exit status: 0 if there is no such jump, 1 otherwise.
+it counts as part of that jump. Exit status: 1 if there is such a jump, or no jump at all; else 0.
 """
 
 import re
@@ -44,8 +44,8 @@ def instructions(path: str) -> Iterator[Instruction]:
 
 
 def fuses(first: Instruction, jump: Instruction) -> bool:
-    """Checks whether two instructions fuse. A comparison of memory with a number does not (Intel,
-    optimization manual, "macro-fusion")."""
+    """Checks whether two instructions fuse. A comparison of memory with an immediate value does
+    not (Intel, optimization manual, "macro-fusion")."""
     is_conditional = jump.name.startswith("j") and not jump.name.startswith("jmp")
     number_and_memory = first.operands.startswith("$") and "(" in first.operands
     same = first.function == jump.function and first.end == jump.start

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Checks the include graph against the layers, which docs/explanation/architecture.md draws.
 
-A module may include its own files, those of modules in layers below its own, and their public
-headers; modules of one layer see each other's public headers only. The core includes nothing of a C
-library. Tools include public headers and their own files, by folders in layers of their own; so do
-capture/, a library of its own whose files are in layers, and jit/, another one in C++. Bindings
-include public headers, their own files, and the command's headers for reports on captures.
+A module may include its own files, and the internal and public headers of modules in lower layers;
+modules of one layer see each other's public headers only. The core includes nothing of a C library.
+Tools, capture/ and jit/ include public headers and their own files. The folders of the command are
+in layers, and so are the files of capture/. Bindings include public headers, their own files, and
+the command's headers for reports on captures.
 
-Also checks that no two files of the libraries and the command share a name, unless the folder of an
-architecture, or the name of one, distinguishes them: editors, debuggers and grep show names alone.
+Also checks that no two files of the libraries and the command share a name, since editors,
+debuggers and grep show only names. This excepts files of architectures, and tables (.def).
 """
 
 import re
@@ -42,7 +42,13 @@ OUTSIDE = ["bindings", "capture", "jit", "tools"]
 
 # The folders of the command, from the bottom up. A file in none of them may include them all.
 TOOL = ROOT / "tools/carry"
-TOOL_LAYERS = [["common"], ["audit", "check", "selftest", "sites", "xstate"], ["live"], ["bench"]]
+TOOL_LAYERS = [
+    ["common"],
+    ["audit", "check", "selftest", "sites", "xstate"],
+    ["live"],
+    ["bench"],
+    ["cpu"],
+]
 TOOL_RANK = {folder: rank for rank, folders in enumerate(TOOL_LAYERS) for folder in folders}
 
 # `carry selftest` runs checks of the tests, and includes their headers.
@@ -60,18 +66,21 @@ CAPTURE = ROOT / "capture"
 CAPTURE_LAYERS = [["tables"], ["reading", "datagrams", "accounts"], ["work"]]
 CAPTURE_RANK = {part: rank for rank, parts in enumerate(CAPTURE_LAYERS) for part in parts}
 CAPTURE_PARTS = {
-    "tables": "bytes directions ends link_names local_headers pcapng_flags reasons reassembly "
-    "verdict",
-    "reading": "erf_file file format input magic open pcap pcapng reader snoop unpack unpack_bzip2 "
-    "unpack_gzip unpack_lz4 unpack_method unpack_xz unpack_zstd unpackers",
+    "tables": "bytes directions ends link_names local_headers pcapng_flags raw_ip reasons "
+    "reassembly seen verdict",
+    "reading": "boundary erf_file file format input loan magic netmon open pcap pcapng reader "
+    "snoop unpack unpack_bzip2 unpack_gzip unpack_lz4 unpack_method unpack_xz unpack_zstd "
+    "unpackers",
     "datagrams": "content fragment_table reassemble",
-    "accounts": "cause direction findings flows header_senders repairs senders summary timeline "
-    "why",
-    "work": "capture_fix check explain pipeline repair threads threads_none threads_posix writer",
+    "accounts": "address_pairs cause direction findings flows header_senders others repairs "
+    "senders summary timeline why",
+    "work": "capture_fix check copier explain fix_fd kernel_copy piece pipeline repair spans "
+    "stream_parts threads threads_none threads_posix writer",
 }
 CAPTURE_PART = {stem: part for part, stems in CAPTURE_PARTS.items() for stem in stems.split()}
 
-# The host of the core in a process with a C library; it may include what the lowest module may.
+# The folder of the core's host for processes with a C library. Its files include no internal
+# headers other than their own and the headers of base.
 HOSTED = "hosted"
 
 # Public files that are not named after their module.
@@ -91,7 +100,7 @@ PUBLIC = {
     "thunk.h": "xstate",
 }
 
-# Headers of the compiler: those of freestanding C11 that the core uses, and intrinsics.
+# Headers of the compiler: the headers of freestanding C11 that the core uses, and intrinsics.
 FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h", "arm_neon.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -145,13 +154,14 @@ def why_not_hosted(quoted: bool, name: str) -> str | None:
 
 
 def is_of_checks(path: Path, name: str) -> bool:
-    """Checks whether `carry selftest` includes a header of checks or the table of proven code."""
+    """Checks whether `path` belongs to `carry selftest`, and `name` is a header of checks or the
+    table of proven code."""
     own = path in SELFTEST or path.parent in SELFTEST
     return own and (name.startswith("harness/") or name == PROVEN)
 
 
 def why_not_of_tool(path: Path, name: str) -> str | None:
-    """Returns why a file of the command must not include `name`, a path from there, or None."""
+    """Returns why a file of the command must not include `name`, a path from TOOL, or None."""
     if is_of_checks(path, name) or HOSTS.get(path) == name:
         return None
     made = (TOOL / f"{name}.in").is_file()
@@ -223,7 +233,7 @@ def drawn(layers: list[list[str]]) -> str:
 
 
 def shared_names(paths: list[Path]) -> Iterator[str]:
-    """Yields a complaint for each file whose name an earlier one has."""
+    """Yields a complaint for each file whose name an earlier file has."""
     found: dict[str, Path] = {}
     for path in (path.relative_to(ROOT) for path in paths):
         if path.parts[0] not in NAMED_ONCE or ARCHITECTURES & {*path.parts, path.stem}:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that the code that saves and loads registers uses none of them, for any target CPU.
+"""Checks that the code that saves and loads vector registers does not use any for itself.
 
 usage: check_registers.py COMPILER
 
@@ -28,7 +28,7 @@ def register_sources() -> list[Path]:
 
 
 def is_closed(text: str) -> bool:
-    """Checks whether all code of a file is between the two headers."""
+    """Checks whether all code of a file is between base/general_begin.h and base/general_end.h."""
     lines = [line for line in text.splitlines() if line.startswith("#include")]
     ends = ['#include "base/general_begin.h"', '#include "base/general_end.h"']
     return [lines[0], lines[-1]] == ends and text.rstrip().endswith(ends[1])

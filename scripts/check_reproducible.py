@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Builds and installs a source twice, and compares all files byte for byte.
 
-usage: check_reproducible.py SOURCE [STORE]      STORE gets both, and their differences
+usage: check_reproducible.py SOURCE [STORE]      STORE gets both results, and their differences
 
 The second time, reprotest changes the folder, the home, the path of programs, the environment, the
-locale, the time zone, umask, and the clock. An option of the compilers leaves the folder out, as in
-Debian's builds. Both builds compile everything: objects of ccache would be the same in both.
+locale, the time zone, umask, and the clock. An option of the compilers omits the folder from their
+output, as in Debian's builds. Both builds compile everything: objects of ccache would be the same
+in both.
 """
 
 import os

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Opens a site in a browser: usage: check_site.py SITE
+"""Opens the pages of a site in a browser, and checks them, their links and the search.
 
-Chromium loads every page, without a window and without a network, and reports what does not load,
-scripts that fail, and requests to other hosts. Every link of every page is followed: to a page, an
-element of it, or a file. Addresses elsewhere are listed, never fetched. Then the search must find
-WORD. This program serves the files by HTTP, which the search needs.
+usage: check_site.py SITE
+
+Chromium runs without a window, and reaches only this script, which serves the files by HTTP. The
+script reports files that do not load, scripts that fail, and requests to other hosts. It checks
+that each link leads to a page, an element of a page, or a file. It lists addresses outside the
+site, and fetches none. Then the search must find WORD.
 """
 
 from __future__ import annotations
@@ -34,9 +36,9 @@ if TYPE_CHECKING:
 
 WORD = "carry_sum_fold"
 LOAD_SECONDS = 60
-ALL_SECONDS = 900  # for a check that hangs: a slow or busy machine takes long too
+ALL_SECONDS = 900  # ends a check that hangs; on a slow or busy machine a check takes long, too
 END_SECONDS = 30
-STATIC = {"404.html", "search.html"}  # pages that no link leads to
+STATIC = {"404.html", "search.html"}  # pages that need no link to them
 
 OPTIONS = [
     "--headless=new",
@@ -63,7 +65,7 @@ return {
 
 
 class SiteError(Exception):
-    """The site cannot be checked; the message says why."""
+    """Raised if the site cannot be checked. The message gives the reason."""
 
 
 def obstacle() -> str:
@@ -195,7 +197,7 @@ def requests(browser: Chrome) -> Iterator[tuple[str, str]]:
 
 
 def messages(browser: Chrome) -> Iterator[str]:
-    """Yields errors of scripts since the last call. requests() yields what did not load."""
+    """Yields errors of scripts since the last call. requests() yields errors of loading."""
     for entry in browser.get_log("browser"):
         if entry["level"] == "SEVERE" and entry["source"] != "network":
             yield f"error: {entry['message']}"
@@ -224,7 +226,7 @@ def load_page(browser: Chrome, base: str, name: str) -> tuple[Page, list[str]]:
 
 
 def local_file(site: Path, url: str, base: str) -> str:
-    """Returns the file of the site that an address belongs to."""
+    """Returns the file of the site that an address leads to."""
     path = unquote(urlsplit(url).path).removeprefix(urlsplit(base).path)
     return f"{path}index.html" if not path or path.endswith("/") else path
 
@@ -273,7 +275,7 @@ def check_pages(browser: Chrome, site: Path, base: str) -> Report:
 
 
 def check_search(browser: Chrome, base: str, word: str) -> list[str]:
-    """Searches as a reader does, and follows the first result."""
+    """Searches for `word` like a reader, and follows the first result; returns the errors."""
     from selenium.common.exceptions import TimeoutException
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Checks what formatters do not: licence lines, lengths, words, and conditions of tests.
 
-Also checks that a digest pins everything that workflows and releases take from elsewhere.
+Also checks that a digest pins everything that workflows and releases take from other projects.
 """
 
 import argparse
@@ -25,9 +25,9 @@ NO_SPDX = {".abi", ".ipynb", ".md", ".json", ".txt", ".clang-format", ".gitignor
 # Tables, and prose with addresses and output of commands, may have longer lines.
 LONG_LINES = {".1", ".abi", ".acsl", ".def", ".ipynb", ".json", ".md"}
 TABS = {"Kbuild", "Makefile", "rules", ".mk", ".go"}  # make and gofmt demand them
-DEBIAN = ROOT / "packaging/debian"  # its file "copyright" is for all files except scripts
+DEBIAN = ROOT / "packaging/debian"  # its file "copyright" covers all files except scripts
 
-# Files whose strings are examples of what is wrong.
+# Files whose strings are examples of wrong phrases.
 EXAMPLES = {"scripts/check_words.py", "tests/house/test_commits.py", "tests/house/test_words.py"}
 
 # Folders whose string literals users, or readers of tests, see.
@@ -119,7 +119,7 @@ def condition(text: str, start: int) -> str:
 
 
 def silent_points(text: str) -> Iterator[tuple[int, str]]:
-    """Yields line numbers and complaints: points that cannot show which condition failed."""
+    """Yields line numbers and complaints about points that cannot show which condition failed."""
     for call in re.finditer(r"\btap_ok\(", text):
         joined = condition(text, call.end()).split("&&")
         if len(joined) > 1 and not all(part.strip().startswith("TAP_") for part in joined):
@@ -128,7 +128,7 @@ def silent_points(text: str) -> Iterator[tuple[int, str]]:
 
 
 def unpinned(path: Path, text: str) -> Iterator[tuple[int, str]]:
-    """Yields line numbers and complaints: names whose content may change."""
+    """Yields line numbers and complaints about content of other projects without a digest."""
     found = []
     if path.is_relative_to(WORKFLOWS):
         named = FROM_OTHERS.finditer(text)
@@ -141,7 +141,7 @@ def unpinned(path: Path, text: str) -> Iterator[tuple[int, str]]:
 
 
 def texts(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
-    """Yields files with their text; captures and other data have none."""
+    """Yields files with their text; leaves out captures and other data, which are not text."""
     for path in paths:
         with contextlib.suppress(UnicodeDecodeError):
             yield path, path.read_text()

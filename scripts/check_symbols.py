@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Proves with nm that the core is freestanding and that the libraries export what they should.
+"""Checks that the core is freestanding, and that the libraries export exactly their public symbols.
 
 usage: check_symbols.py BUILD
 
@@ -68,7 +68,8 @@ def without_prefix(archive: Path, defined: set[str]) -> list[str]:
 
 
 def check_stateless(archive: Path) -> list[str]:
-    """Returns errors: sections of variables that are not read-only once the program runs."""
+    """Returns errors: sections of variables that are not read-only once the program runs, and
+    symbols without the prefix."""
     rows = [line.split() for line in output("objdump", "-h", archive).splitlines()]
     state = [
         (row[1], int(row[2], 16))

@@ -112,7 +112,7 @@ RULES = [
     ),
 ]
 
-# The first words of comments. Of functions: they must begin with a verb.
+# The first words of comments. Comments of functions must begin with a verb.
 VERB = 'begin with a verb, such as "Returns" or "Checks whether"'
 NOUN = "begin with a noun or a verb"
 FUNCTION_START = re.compile(
@@ -152,7 +152,7 @@ class Comment(NamedTuple):
     line: int
     text: str
     owns_lines: bool
-    function: str  # its name, if the function follows; "?" if the name is not looked for
+    function: str  # the function that follows: "?" without a known name, "" if there is none
 
 
 def docstring_lines(text: str) -> dict[int, str]:
@@ -166,12 +166,12 @@ def docstring_lines(text: str) -> dict[int, str]:
 
 
 def is_one(before: str, after: str) -> bool:
-    """Checks whether a comment continues the one on the line before it."""
+    """Checks whether a comment continues the comment on the line before."""
     return "SPDX" not in before and all(text.startswith(LINES) for text in (before, after))
 
 
 def comments(text: str, parts: list[Piece], kind: str) -> Iterator[Comment]:
-    """Yields the comments of a file; lines that belong together are one."""
+    """Yields the comments of a file; lines that belong together are one comment."""
     of_functions = docstring_lines(text) if kind == ".py" else {}
     function = FUNCTION.get(kind, FUNCTION["c"] if kind in {".c", ".h", ".cc"} else None)
     end = -1
@@ -210,7 +210,7 @@ def starts(text: str, parts: list[Piece], kind: str) -> Iterator[tuple[int, str]
 
 
 def words(parts: list[Piece], strings: bool) -> str:
-    """Returns the comments of a file, and its texts if `strings`, on the lines of the file.
+    """Returns the comments of a file, and its texts if `strings`, each on its line of the file.
 
     A text is a string literal with a blank. Code between two comments becomes a NUL.
     """

@@ -5,8 +5,8 @@
 usage: compare_code.py [--texts] OLD [NEW]     NEW is the working tree unless it is named
 
 Prints each file whose code differs, or that only one revision has, and fails if there is one. With
---texts, a string literal may change in tests, proofs and scripts if it is a text: if it contains a
-blank. It then prints these texts, because one may be data of a test.
+--texts, a string literal in the folders TEXTS may change if it is a text: if it contains a blank.
+It then prints these texts, because one may be data of a test.
 
   scripts/compare_code.py main           the commits and changes of a branch
   scripts/compare_code.py HEAD~ HEAD     the newest commit
@@ -155,7 +155,7 @@ def changed(old: str, new: str | None) -> list[str]:
 
 
 def content(revision: str | None, name: str) -> str | None:
-    """Returns a file of a revision, or of the working tree; None if it is missing or no text."""
+    """Returns a file of a revision, or of the working tree; None if it is missing or not text."""
     try:
         if revision is None:
             path = Path(name)

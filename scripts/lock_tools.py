@@ -5,7 +5,7 @@
 usage: lock_tools.py [NAME...]
 
 Needs uv, which asks its configured registry. A package that is in the file already keeps its
-version: remove its lines, or the file, to get a newer one.
+version: remove its lines, or the file, to get a newer version.
 """
 
 import re
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 LOCKS = Path(__file__).resolve().parent / "pip"
-PYTHON = "3.11"  # the oldest that tests run on: newer ones need no more
+PYTHON = "3.11"  # the oldest that tests run on: newer versions need no other packages
 TOOLS = {
     "style": ["ruff==0.17.6"],
     # Builds packages that have no wheel; pip would use an unpinned version.
@@ -50,7 +50,7 @@ ELSEWHERE = re.compile("== '(win32|nt|Windows)'")  # the marker of a package for
 
 
 def usable_files(package: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the wheels of a package that Linux can use; if there are none, its source."""
+    """Returns the wheels of a package that Linux can use, or its source if there are none."""
     wheels = [wheel for wheel in package.get("wheels", []) if USABLE.search(wheel["url"])]
     return wheels or [package["sdist"]]
 

@@ -3,7 +3,8 @@
 """Writes a large IMIX capture with valid checksums, to measure `carry check` on.
 
 Frames of 64, 594 and 1,518 bytes (with frame check sequence) are in the ratio 7:4:1; two in
-three are TCP, one in four is IPv6. A pool of different packets is repeated up to the size.
+three are TCP, one in four is IPv6. Frames of 64 bytes are longer if their headers need more. A pool
+of different packets is repeated until the file has at least the size.
 
     scripts/make_imix.py imix.pcap 1G
     scripts/make_imix.py - 200M | build/tools/carry/carry check -

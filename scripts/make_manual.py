@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the manual pages of the functions that public headers declare.
+"""Writes the manual pages of public headers, and of the functions that they declare.
 
 usage: make_manual.py FOLDER HEADER...
        make_manual.py --list HEADER...       the names of the pages

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes docs/reference/python.md: usage: make_python_reference.py"""
+"""Writes docs/reference/python.md.
+
+usage: make_python_reference.py
+"""
 
 import sys
 

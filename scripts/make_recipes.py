@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Fills in the files of packaging/, from which other projects build a release.
+"""Fills in the files of packaging/ by which other projects build a release.
 
 usage: make_recipes.py DIST URL [CONTACT]
 
@@ -48,7 +48,7 @@ def filled(source: Path, known: dict[str, str]) -> str:
 
 
 def write_recipes(dist: Path, url: str, contact: str) -> Path:
-    """Packs all files; returns the path of the archive."""
+    """Packs the files, filled in; returns the path of the archive."""
     known = values(dist, url.removesuffix("/"), contact)
     top = f"libcarry-{known['VERSION']}-recipes"
     path = dist / f"{top}.tar.xz"

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes all that users get, from a clean clone in a bare Debian: what `make release` runs.
+"""Makes all files for users, from a clean clone in a bare Debian. `make release` runs it.
 
 usage: make_release.py [--check] [--here] [--to DIST] [--url URL] [TARGET...]
 
-DIST (dist) gets what artefacts.py lists, or what some of its targets make; an SPDX document that
-lists it, and SHA256SUMS. --check makes everything twice, in two folders, and compares. --here makes
-it in this system. --url names the repository, and adds the recipes by which others build a release.
+DIST (dist) gets the files that artefacts.py lists, or only the files of the named targets; an SPDX
+document that lists these files, and SHA256SUMS. --check makes everything twice, in two folders, and
+compares. --here makes it in this system. --url names the repository, and adds the recipes by which
+other projects build a release.
 The output of the steps is in build/release/.
 """
 
@@ -38,7 +39,8 @@ PLACES = [("libcarry", "umask 022"), ("another/longer/name", "umask 027; export 
 
 
 def refuse_changes() -> None:
-    """Refuses a release that cannot be repeated: changed files, or a version not in NEWS.md."""
+    """Refuses a release with changes that are not committed, or with files that state different
+    versions."""
     if changed := output_of("git", "status", "--porcelain"):
         raise ReleaseError(f"not committed: {changed.splitlines()[0].strip()}")
     output_of(ROOT / "scripts/set_version.py", "--check")
@@ -47,7 +49,8 @@ def refuse_changes() -> None:
 def run_step(
     name: str, command: Sequence[str | Path], env: Mapping[str, str] | None = None
 ) -> None:
-    """Runs a command and prints a line. Its output goes to a file; an error shows the end of it."""
+    """Runs a command and prints a line. The command's output goes to a file; if it fails, the last
+    lines of the file are printed."""
     print(f"{name:<10} ", end="", flush=True)
     log = WORK / f"{name}.log"
     start = time.monotonic()
@@ -88,7 +91,7 @@ def write_sums(dist: Path, paths: Sequence[Path]) -> None:
 
 
 def make_here(dist: Path, url: str, targets: Sequence[str]) -> None:
-    """Makes the release in this system, which must be one that a release may depend on."""
+    """Makes the release in this system, with its compilers and libraries."""
     own = ROOT / "dist"
     shutil.rmtree(own, ignore_errors=True)
     run_step("packages", ["make", "packages-build"])
@@ -155,7 +158,7 @@ def compare_releases(first: Path, second: Path) -> None:
 
 
 def release_files(top: Path) -> list[Path]:
-    """Returns the files of a release, without those in which dpkg records a build."""
+    """Returns the files of a release, without the files in which dpkg records a build."""
     names = (path for path in top.rglob("*") if path.is_file())
     return [path for path in names if path.suffix not in (".buildinfo", ".changes")]
 

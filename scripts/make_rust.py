@@ -4,7 +4,8 @@
 
 usage: make_rust.py [--check]      --check changes nothing, and fails if a file is not up to date
 
-The files are those of Debian 12's bindgen and rustfmt. Other versions write the same differently.
+The files in the repository are made with Debian 12's bindgen and rustfmt. With other versions they
+look different.
 """
 
 import os
@@ -23,7 +24,8 @@ WIDTH = 90
 SPDX = "// SPDX-License-Identifier: MIT\n"
 BINDGEN = ["bindgen", "wrapper.h", "--allowlist-function=carry_.*", "--allowlist-type=carry_.*"]
 BINDGEN += ["--allowlist-var=CARRY_.*", "--use-core", "--ctypes-prefix=crate::ctypes"]
-# Leaves out items that only macros of C use, and frames: Rust has no functions that return twice.
+# Leaves out items that only macros of C use, and frames of faults, because Rust has no functions
+# that return twice.
 BINDGEN += ["--blocklist-item=CARRY_(ALT|BRANCH|FAULT|OP|SITE)_.*", "--blocklist-type=carry_site.*"]
 BINDGEN += ["--blocklist-type=carry_fault_frame", "--blocklist-function=carry_fault_(enter|leave)"]
 BINDGEN += ["--blocklist-function=carry_patch_(un)?register|carry_patch_never|carry_patch_nothing"]
@@ -33,7 +35,8 @@ BINDGEN += ["--no-rustfmt-bindings", "--", "-I../../../include"]
 
 
 def same_clang() -> dict[str, str]:
-    """Returns variables that make bindgen use the library of Debian's `clang`, not a newer one."""
+    """Returns environment variables that make bindgen use the library of Debian's `clang`, not a
+    newer one."""
     command = ["clang", "--print-resource-dir"]
     if not shutil.which("clang"):
         return {}
@@ -52,14 +55,15 @@ def run_tool(*command: str, text: str | None = None, folder: Path = CRATES) -> s
 
 
 def rows(table: str, macro: str) -> list[list[str]]:
-    """Returns the rows of a table, each as its first arguments: words and strings."""
+    """Returns the rows of a table, each as a list of its words and strings."""
     text = (INCLUDE / table).read_text()
     found = re.findall(rf"^{macro}\((.*?)\)$", text, re.MULTILINE | re.DOTALL)
     return [re.findall(r'"[^"]*"|[^\s,()"]+', row) for row in found]
 
 
 def enumerators(header: str, prefix: str) -> Iterator[tuple[str, str]]:
-    """Yields the name and first sentence of each enumerator of packet.h that has a comment."""
+    """Yields the enumerators in `header` that begin with `prefix` and have a comment: each name
+    without the prefix, and the first sentence of the comment."""
     pattern = rf"^ +{prefix}(\w+), +/\*(.*?)\*/"
     for name, comment in re.findall(pattern, (INCLUDE / header).read_text(), re.M | re.S):
         yield name, re.split(r"[.]\s|:\s+-|; docs/", " ".join(comment.split()))[0]

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the manual's site: usage: make_site.py BUILD
+"""Makes the manual's site.
+
+usage: make_site.py BUILD
 
 The generator (mkdocs) reads BUILD/site-source/ and writes BUILD/site/. Pages fetch nothing from
 other hosts. Any warning of the generator is an error.
@@ -17,7 +19,8 @@ from manual.site import KINDS, ROOT, SiteError, Stage, documents, matches, navig
 THEME = ROOT / "scripts/manual/theme"
 SECONDS = 600
 
-# Signs that separate words for the search: all except "_" and ".", so that it finds names in code.
+# Separates words for the search. "_" is part of a word, and so is "." except at the end of a word:
+# the search finds names in code.
 SEPARATOR = r"[\s\-(),;:*&\[\]{}<>\"'`=|/]+|\.(?=\s|$)"
 
 

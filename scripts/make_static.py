@@ -4,7 +4,7 @@
 
 usage: make_static.py [--fetch] [--source SOURCE] [--to DIST] FOLDER [ARCHITECTURE...]
 
-A program serves each Linux from 4.18 on, whatever its C library. It contains Debian's static
+A program runs on each Linux from 4.18 on, whatever the C library. It contains Debian's static
 libraries, glibc among them, in their latest versions for this release of Debian. Libraries and
 builds are in FOLDER; programs, and the licences of what is in them, in DIST (FOLDER/dist). --fetch
 only downloads the libraries, by apt; later calls use them. --source builds from the archive of the
@@ -29,7 +29,8 @@ from make_wheel import (
     workshop,
 )
 
-# Debian packages whose static libraries are linked in, and those that only contain licence texts.
+# Debian packages whose static libraries are linked in, and packages that contain licence texts of
+# others.
 PACKAGES = [*LINKED, "libasmjit-dev", "libc6-dev", "libpcap0.8-dev"]
 TEXTS = {"libbz2-dev": "libbz2-1.0"}
 COMMON = Path("/usr/share/common-licenses")
@@ -40,8 +41,8 @@ OPTIONS += [f"-D{name}=enabled" for name in ("tool", "compression", "filter", "j
 OPTIONS += [f"-D{name}=disabled" for name in LEFT_OUT]
 OPTIONS += ["-Ddebug=false"]
 
-# Folders are part of the commands: the tool records the arguments that are options of the build.
-# Meson leaves ccache out if it is not installed.
+# The commands of the compilers contain the flags that name folders, because the tool records the
+# arguments that are options of the build. Meson leaves ccache out if it is not installed.
 MACHINE = """\
 [constants]
 root = '{root}'
@@ -101,7 +102,8 @@ def build_program(shop: Workshop, cpu: str) -> Path:
 
 
 def licence_texts(shop: Workshop, cpu: str) -> str:
-    """Returns the licences of this project and of each Debian package, with the texts they name."""
+    """Returns the licences of this project and of each Debian package, and the files to which they
+    refer."""
     texts = {"libcarry": (shop.source / "LICENSE").read_text()}
     for package in [*PACKAGES, base_of_gcc()]:
         folder = shop.libraries(cpu) / "usr/share/doc" / TEXTS.get(package, package)

@@ -4,10 +4,10 @@
 
 usage: make_wheel.py [--fetch] [--source SOURCE] [--to DIST] FOLDER [ARCHITECTURE...]
 
-A wheel serves each CPython from the oldest that pyproject.toml names on, and each Linux whose glibc
-is not older than GLIBC. Its programs contain Debian's static libraries. Intermediate files are in
-FOLDER, the wheels in DIST (FOLDER/dist). --fetch only downloads tools (by pip) and libraries (by
-apt); later calls use them. --source builds from the archive of the present commit, which
+A wheel supports each CPython from the oldest that pyproject.toml names on, and any Linux whose
+glibc is not older than GLIBC. Its programs contain Debian's static libraries. Intermediate files
+are in FOLDER, the wheels in DIST (FOLDER/dist). --fetch only downloads tools (by pip) and libraries
+(by apt); later calls use them. --source builds from the archive of the present commit, which
 present_source.py makes in SOURCE, not from this folder.
 """
 
@@ -27,7 +27,7 @@ from present_source import present_source
 
 SECONDS = 1800  # for a command that hangs
 GLIBC = (2, 28)
-# Debian packages whose static libraries are linked in, and those that bring headers or texts.
+# Debian packages whose static libraries are linked in, and packages with headers or texts.
 LINKED = ["libbz2-dev", "libjansson-dev", "liblz4-dev", "liblzma-dev", "libmd-dev"]
 LINKED += ["libzstd-dev", "zlib1g-dev"]
 OTHERS = ["libbz2-1.0", "libpcap0.8-dev"]
@@ -66,7 +66,7 @@ endian = 'little'
 
 
 class WheelError(Exception):
-    """A wheel could not be made; the message says why."""
+    """Raised if a wheel cannot be made. The message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,8 @@ class Workshop:
 
     @property
     def cache(self) -> dict[str, str]:
-        """Returns variables: the folder in which the compiler caches the C library."""
+        """Returns environment variables that name the folder in which the compiler caches the C
+        library."""
         folder = str(self.folder / "cache")
         return {"ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder}
 
@@ -119,7 +120,8 @@ def target_name(cpu: str) -> str:
 
 
 def fetch_once(folder: Path, what: str) -> bool:
-    """Checks whether a folder lacks its files. If so, removes the files of a call that failed."""
+    """Returns False if `what` was fetched into `folder`. Otherwise removes the folder, and returns
+    True."""
     record = folder / "fetched"
     if record.is_file() and record.read_text() == what:
         return False
@@ -175,7 +177,8 @@ def only_wheel(folder: Path) -> Path:
 
 
 def build_wheel(shop: Workshop, cpu: str, to: Path) -> Path:
-    """Builds a wheel by meson-python, with a compiler that links for the glibc of the target."""
+    """Builds a wheel by meson-python, with a compiler that links for the glibc of the target;
+    returns its path."""
     machine = shop.folder / f"{cpu}.ini"
     python, root = shop.tools / "bin/python", shop.libraries(cpu)
     machine.write_text(MACHINE.format(root=root, python=python, cpu=cpu, target=target_name(cpu)))
@@ -190,7 +193,7 @@ def build_wheel(shop: Workshop, cpu: str, to: Path) -> Path:
 
 
 def add_licences(shop: Workshop, cpu: str, wheel: Path, to: Path) -> Path:
-    """Adds Debian's licences of the libraries that are linked in."""
+    """Adds Debian's licences of the libraries that are linked in; returns the new wheel's path."""
     unpacked = to / "unpacked"
     shop.tool("wheel", "unpack", f"--dest={unpacked}", wheel)
     (tree,) = unpacked.iterdir()

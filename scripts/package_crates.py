@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Packs the crates for Rust as `cargo package` does, with the sources in C that they compile: links
-in the repository. The archives depend only on the packed files, not on time, folder or user.
+"""Packs the crates for Rust as `cargo package` does, with the sources in C that they compile, which
+are links in the repository. The archives depend only on the packed files, not on time, folder or
+user.
 
 usage: package_crates.py FOLDER      FOLDER gets NAME-VERSION.crate for each
 """
@@ -30,7 +31,7 @@ def version(folder: Path) -> str:
 
 
 def packaged_files(folder: Path) -> list[str]:
-    """Returns the files of a crate that its package holds."""
+    """Returns the files that the package of a crate contains, without those that Cargo makes."""
     command = ["cargo", "package", "--offline", "--list", "--allow-dirty"]
     output = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
     return [

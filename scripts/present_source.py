@@ -6,7 +6,7 @@ usage: present_source.py FOLDER
 
 The source includes changes to files that Git knows. FOLDER gets the archive of make_source,
 `commit`, and `libcarry` with the content of the archive. A later call does not touch files that are
-still the same, so that builds compile only what changed.
+still the same, so that builds compile only changed files.
 """
 
 import fcntl
@@ -22,7 +22,8 @@ UNPACKED = "libcarry"
 
 
 def tree_and_parent(commit: str) -> list[str]:
-    """Returns tree and parent of a commit: equal for equal results of `git stash create`."""
+    """Returns tree and parent of a commit. Results of `git stash create` for the same files agree
+    in both, although they are different commits."""
     return output_of("git", "rev-parse", f"{commit}^{{tree}}", f"{commit}~").split()
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs tests as named steps: `make test` runs the first of them, `make test-all` all.
+"""Runs tests as named steps: `make test` runs the first of them. `make test-all` runs all, except
+steps whose tests are all part of another step.
 
 Builds are below build-test/; the output of a step goes to build/test-logs/STEP.log.
 """
@@ -27,8 +28,8 @@ def minutes(seconds: float) -> str:
 
 
 def what_else(rows: Mapping[str, record.Row]) -> str:
-    """Returns a text on what `make test-all` would add to these steps, as far as it is on
-    record."""
+    """Returns a text on the steps that `make test-all` adds to `make test`, with the tests and
+    seconds that are on record."""
     others = [step.name for step in STEPS if step.place in (Place.MORE, Place.REST)]
     known = [row for name in others if (row := rows.get(name)) and row == row.sealed()]
     text = f"make test-all adds {len(others)} steps"
@@ -50,13 +51,14 @@ def run_and_print(steps: Sequence[Step], recorded: bool = False) -> int:
 
 
 def install_packages(packages: str) -> None:
-    """Installs a set of Debian packages where it is missing."""
+    """Installs the Debian packages of a set, if any is missing. Exits if that fails."""
     if subprocess.run([ROOT / "scripts/packages", packages]).returncode:
         sys.exit(1)
 
 
 def run_affected() -> int:
-    """Runs the steps whose inputs differ from those on record."""
+    """Runs the steps of `make test-all` whose inputs differ from the inputs on record. Returns the
+    exit status."""
     rest = [step for step in STEPS if step.place in (Place.MORE, Place.REST)]
     try:
         choices = record.choose_steps(rest, record.read_record(), Tree(), record.present_commit())
@@ -113,7 +115,7 @@ def prepare() -> None:
 def main() -> int:
     args = arguments()
     if "list" in args.steps:
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # ends silently with its reader
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # ends silently when its reader ends
         for step in STEPS:
             print(f"{step.name:<12} {step.what}{' (make test)' if step.is_first else ''}")
         return 0

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes a new version wherever a file must state it. All others follow include/carry/base.h.
+"""Writes a new version to the files that must state it. All other files follow
+include/carry/base.h.
 
 usage: set_version.py VERSION | --check      --check changes nothing, and fails if a file differs
 """

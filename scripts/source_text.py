@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class Piece(NamedTuple):
-    """A part of a file; the parts of a file, one after another, are the file."""
+    """A part of a file. The parts of a file, joined in their order, are the file."""
 
     kind: str  # "code", "string" or "comment"
     text: str
@@ -26,7 +26,8 @@ HASH_KINDS |= {"Makefile", "Kbuild", "Dockerfile", ".cmake", ".ini", ".rb", "mes
 HASH_KINDS |= {"rules", ".gitattributes", ".editorconfig", ".gitignore", "packages.txt", "control"}
 INDENTED = {".yaml", ".yml", ".mk", "Makefile", "Kbuild", "rules"}  # white space is code there
 
-# A comment of ACSL, /*@ or //@, is code. A string may be raw (R"( in C++ is not used).
+# A comment of ACSL, /*@ or //@, is code. Raw strings of C++ are not recognised: the project has
+# none.
 C = re.compile(
     r"""(?P<comment>//(?!@)(?:\\\n|[^\n])*|/\*(?!@).*?\*/)
     |(?P<string>"(?:\\.|[^"\\\n])*")|'(?:\\.|[^'\\\n])+'|/\*@.*?\*/|//@[^\n]*|[^/"']+|.""",
@@ -48,8 +49,8 @@ LUA = re.compile(
     |(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\[\[.*?\]\])|[^-"'\[]+|.""",
     re.DOTALL | re.VERBOSE,
 )
-# "# " and the rest of the line, at its beginning or after a blank. A # without a blank after it may
-# be in the text of a program, such as #include, in a here document.
+# A comment: a # at the beginning of a line or after a blank, followed by a blank, another # or the
+# end of the text. Any other # may belong to a program in a here document, such as #include.
 HASH = re.compile(
     r"""(?P<comment>(?<![^\s])\#(?=[\s#]|\Z)[^\n]*)
     |(?P<string>'''.*?'''|"(?:\\.|[^"\\\n])*"|'[^'\n]*')|\\.|[^\#"'\\]+|.""",
@@ -81,7 +82,7 @@ def pattern_of(kind: str) -> re.Pattern[str] | None:
 
 
 def docstrings(tree: ast.AST) -> Iterator[ast.Expr]:
-    """Yields the statements that consist of a string literal: docstrings, also those of
+    """Yields the statements that consist of a string literal: docstrings, including docstrings of
     attributes."""
     for node in ast.walk(tree):
         if (
@@ -115,7 +116,7 @@ def python_pieces(text: str) -> Iterator[Piece]:
 
 
 def pieces(kind: str, text: str) -> Iterator[Piece]:
-    """Yields the pieces of a file; a language that is unknown has code only."""
+    """Yields the pieces of a file. A file in an unknown language is only code."""
     if kind == ".py":
         yield from python_pieces(text)
         return

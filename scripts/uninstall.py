@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Removes the files that `meson install` installs from a build, and the library's own folders.
+"""Removes the files that `meson install` installs from a build, and the library's own folders if
+they are empty then.
 
 usage: uninstall.py BUILD [DESTDIR]
 """
@@ -23,7 +24,7 @@ def installed(build: str, destdir: str) -> list[Path]:
 
 
 def own_folders(files: list[Path]) -> list[Path]:
-    """Returns the library's own folders, the deepest first; no folder above the prefix is one."""
+    """Returns the library's own folders within the prefix, the deepest first."""
     prefix = Path(os.path.commonpath(files))
     inside = {p for f in files for p in f.parents if p.is_relative_to(prefix)}
     return sorted((p for p in inside if OWN in p.relative_to(prefix).parts), reverse=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reports to the runner of steps which of the project's files the tests read.
+"""Records which of the project's files the tests read.
 
 Where CARRY_READS names a folder, each process of pytest writes a file into it: one path per line,
 for each file that tests opened or passed to a command. Files that a module opens while pytest
@@ -19,7 +19,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 READS = os.environ.get("CARRY_READS")
-# Opened files, by the module that pytest was collecting; under "" those opened at other times.
+# The files that were opened, keyed by the module that pytest was collecting at the time; the key is
+# "" if it was collecting none.
 opened: defaultdict[str, set[str]] = defaultdict(set)
 collected = ""
 ran = {""}
@@ -53,8 +54,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def own(name: str) -> str | None:
-    """Returns the path of a project's file in the checkout; for a compiled module, that of its
-    source."""
+    """Returns the path of a file, or of the source of a compiled module, relative to the checkout.
+    Returns None for files outside the checkout."""
     path = Path(name)
     if path.parent.name == "__pycache__":
         path = path.parent.parent / f"{path.name.partition('.')[0]}.py"

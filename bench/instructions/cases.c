@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes one call for each case; scripts/check_instructions.py counts its instructions. Under
- * callgrind, each case writes one part of the output, named "WORK ON KERNEL". Prints the compiler,
- * and the cases whose kernel cannot run here.
+ * Makes the calls whose instructions scripts/check_instructions.py counts. Under callgrind, each
+ * case writes one part of the output, named "WORK ON KERNEL". Prints the compiler, and the cases
+ * whose kernel cannot run here.
  */
 #include <carry/copy.h>
 #include <carry/packet.h>
@@ -67,7 +67,7 @@ static const struct work burst_work = {"burst", carry_sum_select, NULL, run_burs
 
 /* --- Frames --- */
 
-static struct frame *frame; /* the frame as it was made */
+static struct frame *frame; /* the frame of the case; `target` gets a copy */
 
 static struct carry_frame target_view(void) {
     return (struct carry_frame){
@@ -202,7 +202,7 @@ static const struct {
     {"vxlan-ipv4-tcp-43", make_vxlan, 4, CARRY_VERDICT_GOOD},
 };
 
-/* Returns whether a frame has the sums that its row names. */
+/* Returns whether a frame has the number of sums and the innermost verdict that its row states. */
 static bool is_as_meant(size_t index) {
     restore_frame(frame->size);
     return check_target() == frames[index].sums &&
@@ -211,7 +211,7 @@ static bool is_as_meant(size_t index) {
 
 /* --- Counting --- */
 
-/* Makes two calls: the first chooses kernels and binds symbols, only the second is counted. */
+/* Makes two calls. The first chooses kernels and binds symbols, and only the second is counted. */
 static void count_case(const struct work *work, const char *on, size_t size, const char *kernel) {
     char name[100];
     snprintf(name, sizeof name, "%s %s %s", work->name, on, kernel);
@@ -253,8 +253,8 @@ static void count_frames(const char *kernels) {
     }
 }
 
-/* Prints the compiler and its options: the compilers of some distributions mark jump targets by
- * default. */
+/* Prints the compiler, and whether it marks jump targets: the compilers of some distributions do so
+ * by default. */
 static void print_compiler(void) {
 #ifdef __clang__
     printf("compiler: " ARCH " clang %d.%d.%d", __clang_major__, __clang_minor__,

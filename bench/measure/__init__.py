@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""The benchmark of the library among its peers."""
+"""Measures the library and its peers."""

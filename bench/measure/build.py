@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds the library, and the process of each language's peers."""
+"""Builds the library, and a program for the peers in each language."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ LIBRARY, TOOL = "src/libcarry.a", "tools/carry/carry"
 
 
 def build_library(source: Path, folder: Path, *targets: str) -> Path:
-    """Builds the library as its users do: by meson, with its defaults."""
+    """Builds `targets` as users do: by meson, with its defaults, and with the tool enabled. Returns
+    `folder`."""
     if not (folder / "build.ninja").is_file():
         run("meson", "setup", "-Dtool=enabled", folder, source)
     run("ninja", "--quiet", "-C", folder, *targets)
@@ -75,7 +76,8 @@ def pathless(reason: str) -> str:
 def build_language(
     language: str, names: list[str], out: Path, library: Path, debs: Path, source: Path = ROOT
 ) -> tuple[Path | None, dict[str, str]]:
-    """Builds the program of a language; returns it, and the peers that are missing."""
+    """Builds the program of a language. Returns its path, or None if it lacks all peers; and why
+    peers are missing, by name."""
     out.mkdir(parents=True, exist_ok=True)
     command = [BENCH / "peers" / language / "build", out, *names]
     places = {"BENCH_CARRY": library, "BENCH_SOURCE": source, "BENCH_DEBS": debs}
@@ -118,14 +120,14 @@ def build_peers(
 
 
 def prepare_work(cells: list[Cell], folder: Path) -> Path:
-    """Makes the folder that CONTRACT.md calls WORK."""
+    """Makes the folder that CONTRACT.md calls WORK; returns its path."""
     work = folder / "work"
     work.mkdir(parents=True, exist_ok=True)
     program = folder / "vectors"
     tests = ROOT / "tests"
     run(
         *("gcc", "-O2", f"-I{tests}", f"-I{ROOT / 'include'}", "-o", program),
-        *(BENCH / "vectors.c", tests / "oracle.c"),
+        *(BENCH / "vectors.c", tests / "harness/oracle.c"),
     )
     places = dict.fromkeys((cell.offset, cell.to, cell.size) for cell in cells if cell.size)
     lines = "".join(f"{offset} {to} {size}\n" for offset, to, size in places)

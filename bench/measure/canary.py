@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Distinguishes noise of other programs from a clock that a function lowers.
 
-The canary is a loop of integers that costs the same each time, unless another program uses the core
-or its clock changes. It runs beside each function, and before that beside an empty one. Another
-program slows both runs, and does so equally often for all functions: such samples are discarded. A
-canary that is slow beside one function, but not beside the empty one just before, shows that this
-function lowers the clock. Such samples are kept, as the lower clock is a cost of the function.
+The canary is a loop of integer operations that always takes the same time, unless another program
+uses the core or the clock of the core changes. It runs beside each function, and before that beside
+an empty function. Another program slows both runs, and does so equally often for all functions:
+such samples are discarded. A canary that is slow beside one function, but not beside the empty
+function just before, shows that the function lowers the clock. Such samples are kept, as the lower
+clock is a cost of the function.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ FEWEST = 8  # samples needed to judge a function
 
 @dataclass
 class Canaries:
-    """Nanoseconds, by cell and subject, then start and round; NaN if nothing ran."""
+    """Times of canaries in nanoseconds, by cell, subject, start and round; NaN if nothing ran."""
 
-    rest_before: np.ndarray  # beside the empty function, before its calls
-    rest: np.ndarray  # after them
-    before: np.ndarray  # beside the timed function, before its calls
-    after: np.ndarray  # after them
+    rest_before: np.ndarray  # before the calls of the empty function
+    rest: np.ndarray  # after the calls of the empty function
+    before: np.ndarray  # before the calls of the timed function
+    after: np.ndarray  # after the calls of the timed function
 
     @classmethod
     def empty(cls, shape: tuple[int, ...]) -> Canaries:
@@ -58,8 +59,8 @@ def share(of: np.ndarray, among: np.ndarray) -> float:
 
 
 def explained(slow_before: np.ndarray, slow: np.ndarray, rests: np.ndarray) -> np.ndarray:
-    """Returns the share of samples whose canary other programs slow, if each is as long as `rests`
-    rests."""
+    """Returns the share of samples in which other programs slow the canary, for samples that are as
+    long as `rests` rests."""
     seen = ~np.isnan(rests)
     within_a_rest = share(slow, seen & ~slow_before)
     ever = share(slow, seen)
@@ -67,7 +68,7 @@ def explained(slow_before: np.ndarray, slow: np.ndarray, rests: np.ndarray) -> n
 
 
 def own_limit(slowness: np.ndarray, calm: np.ndarray, lowers: np.ndarray) -> np.ndarray:
-    """Returns the largest usual slowness of canaries, by cell and subject."""
+    """Returns the slowness of canaries above which samples are discarded, by cell and subject."""
     limit = np.full(lowers.shape, TOLERANCE)
     for at in zip(*np.nonzero(lowers), strict=True):
         usual = np.nanquantile(slowness[at][calm[at]], OWN_USUAL)

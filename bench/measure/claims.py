@@ -33,7 +33,8 @@ class Claim:
 
     @property
     def is_noisy(self) -> bool:
-        """Returns whether noise made the interval useless; false if there are no times at all."""
+        """Returns whether all samples of a cell were discarded, or the interval is too wide. A
+        claim that was not measured is not noisy."""
         wide = self.speed and self.speed.high - self.speed.low > WIDEST * self.speed.median
         return self.lost or bool(wide)
 
@@ -48,7 +49,8 @@ def least(speeds: Iterable[Estimate | None]) -> Estimate | None:
 
 
 def against(result: Result, mode: str, size: int, peer: str | None = None) -> Estimate | None:
-    """Returns the least speed of sums in cells, against a peer or the fastest of each cell."""
+    """Returns the lowest speed of sums in the cells of a mode and size, as a multiple of the speed
+    of `peer` (by default, of the fastest peer of each cell)."""
     found = (
         one.cell["speedup"].get(peer or one.best)
         for one in standings(result)
@@ -58,7 +60,8 @@ def against(result: Result, mode: str, size: int, peer: str | None = None) -> Es
 
 
 def is_lost(result: Result, mode: str, size: int, peer: str | None = None) -> bool:
-    """Returns whether peers have times in cells of a mode, and the library has none."""
+    """Returns whether the library lacks a time in a cell of a mode and size, and `peer`, if given,
+    has one."""
     return any(
         is_at(cell, mode, size) and (peer is None or peer in cell["ns"])
         for cell in unmeasured(result)
@@ -106,7 +109,8 @@ def unknown(found: list[Claim]) -> list[str]:
 
 
 def noisy(found: list[Claim]) -> list[str]:
-    """Returns the headlines whose interval is useless because of noise, with that interval."""
+    """Returns the claims whose interval is useless because of noise, each with its interval if it
+    has one."""
     texts = []
     for claim in found:
         if claim.lost:

@@ -24,8 +24,8 @@ class Effect:
     """The effect of a function on the clock."""
 
     name: str
-    lowered: list[dict[str, Any]]  # cells
-    timed: int  # cells
+    lowered: list[dict[str, Any]]  # the cells in which it lowers the clock
+    timed: int  # the number of cells in which it was timed
 
     @property
     def worst(self) -> dict[str, Any]:
@@ -36,7 +36,7 @@ class Effect:
 
 
 def effects(result: Result, work: Work) -> Iterator[Effect]:
-    """Returns the effects of the functions of a work that lower the clock."""
+    """Yields an effect for each function that lowers the clock in a work."""
     cells = [cell for cell in result["cells"] if cell["work"] == work.name]
     for name in functions_of(result, work.name):
         lowered = [cell for cell in cells if lowers_clock(cell, name)]

@@ -30,7 +30,8 @@ def output(*command: str, folder: Path | None = None) -> str:
 
 
 def resolve_package(package: str) -> list[str]:
-    """Returns a package and those that it refers to: for linux-source, also linux-source-6.1."""
+    """Returns a package, and the packages of similar names that it refers to: for linux-source,
+    also linux-source-6.1."""
     stem = package.removesuffix("-dev")
     depends = re.findall(r"Depends: (\S+)", output("apt-cache", "depends", package))
     return [package, *(name for name in depends if name.startswith(stem))]
@@ -79,7 +80,7 @@ def fetch_package(name: str, debs: Path) -> None:
     for archive in downloads.glob("*.deb"):
         output("dpkg-deb", "-x", str(archive), str(unpacked))
         versions.add(output("dpkg-deb", "-f", str(archive), "Version").strip())
-    # The longest version is that of the package to which others refer.
+    # The package to which the others refer has the longest version.
     (debs / f"{package}.version").write_text(max(versions, key=len) + "\n")
     unpacked.rename(folder)
     shutil.rmtree(downloads)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes the first part of the report: a tally of all cells, and the library's lost cells."""
+"""Writes two sections of the report: a tally of all cells, and the cells that the library loses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ORDER = {work.name: place for place, work in enumerate(WORKS)}
 
 
 def place_text(cell: dict[str, Any]) -> str:
-    """Returns the place of a cell in its mode: "1,500 from 1"."""
+    """Returns the size and offsets of a cell, such as "1,500 from 1", or the title of its mix."""
     if not cell["size"]:
         return MIX_TITLES.get(cell["mode"], "&ndash;")
     at = f" from {cell['offset']}" if cell["offset"] else ""
@@ -79,7 +79,7 @@ class Group:
     work: str
     mode: str
     lost: list[Standing]
-    cells: int  # all cells of these sizes
+    cells: int  # the number of all cells of these sizes
 
     @property
     def worst(self) -> Standing:

@@ -20,9 +20,9 @@ REST_NS = 20_000  # for the empty function, before each sample
 SETTLE_NS = 1_200_000  # after a function that lowers the clock: it recovers in about a millisecond
 HABIT = 2  # slow canaries in a row that show that a function lowers the clock
 EMPTY_CALLS = 1 << 12  # to measure an empty call
-SLOW_CALL_NS = 20_000_000  # a function whose calls cost more is not timed in the cell
+SLOW_CALL_NS = 20_000_000  # a function whose calls take longer is not timed in the cell
 MIX_SAMPLE_CALLS = 4096
-LARGE_EVERY = 4  # rounds
+LARGE_EVERY = 4  # cells of RARE_SIZE bytes or more are measured in one of this number of rounds
 RARE_SIZE = 1 << 18
 
 
@@ -95,7 +95,7 @@ Answer = tuple[Sample, Sample]  # samples of the empty function and of the timed
 
 
 def verify(lanes: list[Lane]) -> tuple[list[Subject], list[tuple[str, Verdict]]]:
-    """Returns the functions that can be timed, and those that are wrong."""
+    """Returns the functions that can be timed, and the wrong functions with their verdicts."""
     subjects, wrong = [], []
     for lane in lanes:
         for function in lane.functions:
@@ -131,13 +131,15 @@ class Run:
         self.probes: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
 
     def rest_before(self, lane: Lane, cell: int, subject: int) -> str:
-        """Returns a question that rests before a sample, until the clock has recovered."""
+        """Returns a question that rests before a sample: longer after a function that lowers the
+        clock."""
         ns = SETTLE_NS if self.slow[self.last] >= HABIT else REST_NS
         self.last = (cell, subject)
         return lane.rest_question(ns)
 
     def ask(self, cell: int, subjects: list[int], questions: list[str]) -> list[Answer | None]:
-        """Asks a process several questions. Functions that end the process are not timed again."""
+        """Asks a process several questions. Returns an answer for each, or None if its function
+        ends the process: such functions are not timed again."""
         lane = self.subjects[subjects[0]].lane
         asked = [
             (self.rest_before(lane, cell, subject), question)
@@ -161,7 +163,8 @@ class Run:
         return answers
 
     def calibrate(self, cell: int, subject: int) -> int:
-        """Returns the number of calls of a sample; 0: the function is not timed in the cell."""
+        """Returns the number of calls of a sample, or 0 if the function is not timed in the
+        cell."""
         function = self.subjects[subject].function.name
         calls = 1
         while True:
@@ -195,7 +198,7 @@ class Run:
         number = start * self.plan.rounds + turn
         if shape.size >= RARE_SIZE and turn % LARGE_EVERY:
             return
-        # Each round begins with another process, and in that with another function.
+        # Each round begins with another process, and each process with another function.
         first = number % len(self.lanes)
         for lane in self.lanes[first:] + self.lanes[:first]:
             asked = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ends the program if this Python lacks required packages. Programs import it before these."""
+"""Ends the program if this Python lacks required packages. Programs import this module first."""
 
 from __future__ import annotations
 

@@ -30,6 +30,14 @@ WORKS = (
     Work("sum_copy", "copy and checksum", "carry/sum-copy", "carry_sum_copy()"),
     Work("copy", "copy", "carry/copy", "carry_copy()"),
     Work(
+        *("sum_chain", "checksum of a chain, 64 bytes a slice"),
+        *("carry/chain", "carry_sum_iov()"),
+    ),
+    Work(
+        *("sum_odd_chain", "checksum of a chain, 723 bytes a slice"),
+        *("carry/chain/odd", "carry_sum_iov()"),
+    ),
+    Work(
         *("call", "call of what is chosen when the program starts"),
         *("carry-sites/call", "carry_call(), patched"),
     ),
@@ -44,7 +52,7 @@ OURS = {work.name: work.ours for work in WORKS}
 
 @dataclass(frozen=True)
 class Share:
-    """Sizes from `low` to `high`, `weight` times as often as those of weight 1."""
+    """Sizes from `low` to `high`, `weight` times as often as sizes of weight 1."""
 
     low: int
     high: int
@@ -73,7 +81,7 @@ def is_beside(mode: str) -> bool:
 class Cell:
     work: str
     mode: str
-    size: int = 0  # 0: it varies, or there are no bytes
+    size: int = 0  # 0: the size varies, or there are no bytes
     offset: int = 0
     to: int = 0
 
@@ -97,6 +105,7 @@ HOT_SIZES = (
 LATENCY_SIZES = (8, 20, 40, 64, 128, 256, 576, 1500, 9000)
 BESIDE_SIZES = (64, 256, 576, 1500, 4096, 9000)
 LARGE_SIZES = (256 * KIB, MIB, 8 * MIB, 64 * MIB)
+CHAIN_SIZES = (256, 576, 1500, 9000)
 OFFSETS = (0, 1, 14, 63)
 PAIRS = ((0, 0), (1, 0), (0, 1), (14, 2))
 
@@ -104,6 +113,7 @@ QUICK_HOT_SIZES = (8, 20, 40, 64, 128, 256, 576, 1500, 4096, 9000, 65535)
 QUICK_LATENCY_SIZES = (20, 64, 1500)
 QUICK_BESIDE_SIZES = (256, 1500, 9000)
 QUICK_LARGE_SIZES = (MIB,)
+QUICK_CHAIN_SIZES = (1500,)
 QUICK_OFFSETS = (0, 1)
 QUICK_PAIRS = ((0, 0), (1, 0))
 
@@ -125,11 +135,19 @@ def byte_cells(work: str, places: tuple[tuple[int, int], ...], quick: bool) -> I
         yield Cell(work, "large", size)
 
 
+def chain_cells(work: str, quick: bool) -> Iterator[Cell]:
+    for mode in ("hot", "latency", "beside"):
+        for size in QUICK_CHAIN_SIZES if quick else CHAIN_SIZES:
+            yield Cell(work, mode, size)
+
+
 def make_cells(quick: bool) -> list[Cell]:
     offsets = QUICK_OFFSETS if quick else OFFSETS
     cells = list(byte_cells("sum", tuple((offset, 0) for offset in offsets), quick))
     for work in ("sum_copy", "copy"):
         cells += byte_cells(work, QUICK_PAIRS if quick else PAIRS, quick)
+    for work in ("sum_chain", "sum_odd_chain"):
+        cells += chain_cells(work, quick)
     return cells + [Cell(work, "hot") for work in ("call", "branch", "switch")]
 
 

@@ -28,9 +28,9 @@ INK, QUIET, GRID, OURS, *PEERS = COLORS
 DASHES = {"c": "-", "rust": (0, (5, 1.5)), "go": (0, (1, 1)), "python": (0, (5, 1.5, 1, 1.5))}
 BOUND_DASH, FLOOR_DASH = (0, (6, 3)), (0, (1, 3))
 
-SMALL = 256  # bytes: smaller sizes have a plot of their own
+SMALL = 256  # bytes: sizes up to this have a plot of their own
 LEAST, LARGEST = 64, 1 << 16  # bytes of the logarithmic plot
-FAR = 10  # functions at least this many times as slow as the library everywhere are not drawn
+FAR = 10  # functions more than this many times as slow as the library everywhere are not drawn
 HEIGHT, AXES_WIDTH, LETTER_WIDTH = 4.6, 4.6, 0.09  # inches
 LABEL_GAP = 0.05  # a share of the height
 
@@ -59,7 +59,8 @@ def is_far(cells: list[dict[str, Any]], name: str) -> bool:
 
 
 def choose(result: Result, cells: list[dict[str, Any]]) -> list[str]:
-    """Returns the judged function, the fastest variant of each peer, and the bounds."""
+    """Returns the judged function, the empty function of C, the bounds, and the fastest variant of
+    each peer, except variants that are far slower everywhere."""
     functions = result["functions"]
     timed = [name for name in functions if any(name in cell["ns"] for cell in cells)]
     peers: dict[str, list[str]] = {}
@@ -78,7 +79,8 @@ def choose(result: Result, cells: list[dict[str, Any]]) -> list[str]:
 def caption(
     result: Result, cells: list[dict[str, Any]], drawn: list[str], lines: Curves, top: float
 ) -> str:
-    """Returns a caption: functions that are not drawn, and names that the first plot lacks."""
+    """Returns a caption that explains which functions are not drawn, or not named in the first
+    plot."""
     functions = result["functions"]
     timed = {name for cell in cells for name in cell["ns"]}
     left = [name for name in functions if name in timed - set(drawn)]
@@ -112,7 +114,7 @@ def looks(result: Result, names: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def curves(cells: list[dict[str, Any]], names: list[str], least: int, most: int) -> Curves:
-    """Returns times by size for each function, from `least` or the next smaller size."""
+    """Returns times by size for each function, from `least` or the next smaller size to `most`."""
     sizes = sorted({cell["size"] for cell in cells})
     start = max((size for size in sizes if size <= least), default=least)
     found: Curves = {}
@@ -127,7 +129,7 @@ def curves(cells: list[dict[str, Any]], names: list[str], least: int, most: int)
 
 
 def spread(places: list[float], gap: float, top: float = 1.0) -> list[float]:
-    """Returns ascending places, moved until they are `gap` apart and none is above `top`."""
+    """Returns ascending places, moved until they are at least `gap` apart and at most `top`."""
     moved: list[float] = []
     for place in places:
         moved.append(max(place, moved[-1] + gap) if moved else place)
@@ -199,7 +201,8 @@ def finish(axes: plt.Axes, lines: Curves, look: dict[str, Any], titles: dict[str
 
 
 def plot_sizes(result: Result, cells: list[dict[str, Any]], ours: str) -> str:
-    """Returns two plots of time against size: of small sizes, and logarithmic of all sizes."""
+    """Returns plots of time against size, and their caption. One plot is linear, up to SMALL bytes;
+    the second is logarithmic, from LEAST to LARGEST bytes."""
     cells = [cell for cell in cells if cell["size"] <= LARGEST]
     names = choose(result, cells)
     look = looks(result, names)
@@ -221,7 +224,7 @@ def to_svg(figure: plt.Figure) -> str:
     plt.close(figure)
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :]
-    # Removes metadata: they contain addresses of vocabularies that need not be loaded.
+    # Removes the metadata: it contains URLs of vocabularies, and the report must load nothing.
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     # Removes names of groups, which would be the same in several plots of a page.
     svg = re.sub(r' id="[a-z0-9.A-Z]+_\d+"', "", svg)

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-WORKS = ("sum", "sum_copy", "copy", "call", "branch", "switch")
+WORKS = (
+    *("sum", "sum_copy", "copy", "sum_chain", "sum_odd_chain"),
+    *("call", "branch", "switch"),
+)
 FLAGS = ("floor", "bound", "seedless")
 ANSWER_SECONDS = 60.0
 
@@ -33,7 +36,8 @@ class Function:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of verification: right below `limit` bytes, or for all sizes if it is None."""
+    """The result of verification: the function is right below `limit` bytes, or for all sizes if
+    `limit` is None."""
 
     limit: int | None = None
     text: str = ""
@@ -148,7 +152,7 @@ class PeerProcess:
         return Verdict(0, f"does not say right or wrong: {line[:80]}")
 
     def times(self, questions: list[str]) -> list[Sample]:
-        """Returns the answers to questions like "NAME MODE OFFSET TO SIZE FIRST CALLS"."""
+        """Returns the answers to questions of the form "NAME MODE OFFSET TO SIZE FIRST CALLS"."""
         self.send(*(f"time {question}" for question in questions))
         samples = []
         for question in questions:

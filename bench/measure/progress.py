@@ -30,7 +30,7 @@ class Progress:
         self.write(f"{clear}bench: {text}\n")
 
     def step(self, share: float, what: str) -> None:
-        """Reports that `share` of the work is done. The work began with the first step."""
+        """Reports that `share` of the work is done. The work begins with the first call."""
         now = time.monotonic()
         self.begin = self.begin or now
         if not self.is_terminal:

@@ -24,7 +24,7 @@ STYLE = Path(__file__).with_name("report.css")
 
 
 def judged(result: Result) -> str:
-    return join([work.api for work in WORKS if work.ours in result["functions"]])
+    return join(list(dict.fromkeys(w.api for w in WORKS if w.ours in result["functions"])))
 
 
 def floors(result: Result) -> str:
@@ -108,7 +108,7 @@ def claim_table(result: Result) -> str:
 
 
 def no_headlines(result: Result) -> list[str]:
-    """Returns texts about headlines that could not be measured."""
+    """Returns texts about headlines and cells that could not be measured."""
     texts = [f"Not measured: {text}." for text in unknown(claims(result))]
     if cells := len(unmeasured(result)):
         texts.append(f"The library has no time in {cells} of {len(result['cells'])} cells.")
@@ -186,7 +186,7 @@ def peer_title(result: Result, name: str) -> str:
     return next((peer["title"] for peer in result["peers"] if peer["name"] == name), name)
 
 
-# --- A work ---
+# --- The section of a work ---
 
 PLOTS = {
     "hot": "The same bytes again and again",
@@ -285,7 +285,7 @@ def own_notes(notes: dict[str, str], kind: str, name: str) -> str:
 
 
 def peers(result: Result) -> str:
-    """Returns a table of peers, with the compilers and flags of each."""
+    """Returns a table of the peers outside this tree, with the version and flags of each."""
     rows = []
     for peer in result["peers"]:
         if peer["package"] == "this tree":

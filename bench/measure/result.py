@@ -8,7 +8,7 @@
     notes       process -> key -> text: compilers, flags, versions
     method      starts, rounds, quick; the numbers of samples that were taken, discarded, and kept
                 although the function lowers the clock (lowered)
-    peers       rows of the table whose functions were timed
+    peers       rows of the table of peers
     functions   name -> {peer, title, work, kind}; kind: ours, peer, floor, bound
     missing     [{peer, reason}]
     wrong       [{function, limit, text}]: not timed on `limit` bytes and more
@@ -16,11 +16,11 @@
     cells       [{work, mode, size, offset, to, ns, speedup, clock}]
 
 In a cell, `ns` and `speedup` map functions to [median, low, high]; low and high are the ends of the
-95 % interval. `speedup` is the time of a peer, divided by that of the library. `clock` maps
+95 % interval. `speedup` is a function's time, divided by the library's time. `clock` maps
 functions to the time of the canary beside them, divided by its time beside an empty function: 1.5
 means that everything beside the function takes 1.5 times as long. A cell whose mode has other work
-between the calls also has `above`: by function, [median, low, high] of what a call adds to that
-work.
+between the calls also has `above`: by function, [median, low, high] of the time that a call adds to
+that work.
 
 In the file, a cell is [work, mode, size, offset, to, values, clocks, above]. For each function of
 the work, in the order of `functions`, values has [*ns, *speedup], [*ns] or null; clocks has a
@@ -140,7 +140,8 @@ def is_clocks(value: object) -> bool:
 
 
 def is_above(value: object) -> bool:
-    """Returns whether a value is a list of intervals, possibly negative ones: calls overlap."""
+    """Returns whether a value is a list of intervals. They may be negative, since calls overlap
+    other work."""
     return isinstance(value, list) and all(
         one is None or (isinstance(one, list) and len(one) == 3 and all(map(is_difference, one)))
         for one in value
@@ -228,7 +229,8 @@ def unmeasured(result: Result) -> list[dict[str, Any]]:
 
 
 def takes_part(result: Result, name: str) -> bool:
-    """Returns whether a function is compared: peers' are, and the library's judged one."""
+    """Returns whether a function is compared: it is a peer's, or the judged function of the
+    library."""
     function = result["functions"][name]
     return function["kind"] == "peer" or OURS.get(function["work"]) == name
 
@@ -240,7 +242,8 @@ def winners(result: Result, cell: dict[str, Any]) -> set[str]:
 
 
 def fastest(cells: Iterable[dict[str, Any]], names: Container[str]) -> list[str]:
-    """Returns the function of `names` that is fastest in most cells; none without times."""
+    """Returns the function of `names` that is fastest in the most cells, or no function if none
+    has a time."""
     wins: Counter[str] = Counter()
     for cell in cells:
         times = [(value[0], name) for name, value in cell["ns"].items() if name in names]
@@ -298,7 +301,7 @@ class Standing:
 
 
 def standing(result: Result, cell: dict[str, Any]) -> Standing | None:
-    """Compares the library with the fastest peer; returns None without a peer."""
+    """Compares the library with the fastest peer; returns None if no peer has a speedup."""
     kinds = {name: row["kind"] for name, row in result["functions"].items()}
     peers = [name for name in cell["speedup"] if kinds[name] == "peer"]
     if not peers:

@@ -24,7 +24,8 @@ class Estimate(NamedTuple):
 
 
 def estimate(samples: np.ndarray) -> Estimate | None:
-    """Estimates the median of samples in rows; NaN means no sample."""
+    """Estimates the median of samples in rows; NaN means no sample. Returns None if there are fewer
+    samples than FEWEST."""
     rows = samples[~np.isnan(samples).all(axis=1)]
     if np.count_nonzero(~np.isnan(rows)) < FEWEST:
         return None

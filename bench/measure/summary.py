@@ -27,17 +27,20 @@ TITLES = {"load": "loads alone", "direct": "direct call"}
 
 
 def title_of(subject: Subject, peer: Peer | None) -> str:
+    """Returns the title of a function, or of the function whose name its name extends."""
     name = subject.function.name
     if "floor" in subject.function.flags:
         return f"empty function, {LANGUAGE_TITLES.get(subject.lane.name, subject.lane.name)}"
     if not peer:
         return TITLES.get(name, name)
     own = peer.title if name == peer.name else f"{peer.title}, {name.split('/', 1)[1]}"
-    return peer.titles.get(name, own)
+    named = [key for key in peer.titles if f"{name}/".startswith(f"{key}/")]
+    return peer.titles[max(named, key=len)] if named else own
 
 
 def describe_functions(subjects: list[Subject], peers: list[Peer]) -> dict[str, Any]:
-    """Describes functions in the order of the table, after those that are not peers'."""
+    """Describes the functions: first functions that belong to no peer, then the functions of peers,
+    in the order of the table."""
     table = {peer.name: peer for peer in peers}
     places = {peer.name: place for place, peer in enumerate(peers)}
     described = {}

@@ -53,14 +53,15 @@ def time_cell(result: Result, cell: dict[str, Any], name: str) -> str:
 
 
 def in_order(result: Result, cells: list[dict[str, Any]]) -> list[str]:
-    """Returns the functions in order: the library, peers, then those that are not compared."""
+    """Returns the functions in order: the library, peers, then functions that are not compared."""
     timed = {name for cell in cells for name in (*cell["ns"], OURS[cell["work"]])}
     names = [name for name in result["functions"] if name in timed]
     return sorted(names, key=lambda name: KINDS.index(result["functions"][name]["kind"]))
 
 
 def time_table(result: Result, cells: list[dict[str, Any]]) -> str:
-    """Returns a table: a row for each function, a column for each place, the winner bold."""
+    """Returns a table with a row for each function and a column for each cell. The winner of each
+    cell is bold."""
     rows = []
     for name in in_order(result, cells):
         look = "" if takes_part(result, name) else "floor"
@@ -129,7 +130,8 @@ def beside_table(result: Result, cells: list[dict[str, Any]]) -> str:
 
 
 def heat_style(speed: float) -> str:
-    """Returns a colour: red if slower, blue if faster; full at half and at four times the speed."""
+    """Returns a colour: red if slower, blue if faster. It is strongest at half the speed and at
+    four times the speed."""
     if speed < 1:
         name, part = "slower", 1 / speed - 1
     else:
@@ -191,7 +193,7 @@ def heat_map(result: Result, cells: list[dict[str, Any]]) -> str:
 
 
 def loop_table(result: Result, cells: list[dict[str, Any]]) -> str:
-    """Returns a table: a row for each function, the fastest first."""
+    """Returns a table with a row for each function, the fastest first."""
     rows = []
     for cell in cells:
         for name in sorted(cell["ns"], key=lambda name: cell["ns"][name][0]):

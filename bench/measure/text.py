@@ -19,7 +19,7 @@ def show_bytes(size: float) -> str:
 
 
 def show_ns(value: float) -> str:
-    """Returns a time with three digits, or without decimals."""
+    """Returns a time with three significant digits; longer times are rounded to nanoseconds."""
     return f"{value:#.3g}".removesuffix(".") if value < 999.5 else f"{value:,.0f}"
 
 

@@ -11,7 +11,7 @@ from measure.peers import ROOT
 
 
 def add(parser: argparse.ArgumentParser, folder: str) -> None:
-    """Adds options for the CPU, and for where to build (`folder` of the tree)."""
+    """Adds options for the CPU and for the build folder, by default `folder` in the tree."""
     last = max(os.sched_getaffinity(0))
     parser.add_argument("--cpu", type=int, default=last, help="where to measure (the last one)")
     parser.add_argument(

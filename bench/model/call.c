@@ -3,9 +3,9 @@
  * Calls functions, for an emulator that logs the instructions that it executes. Its standard input
  * has lines
  *
- *     FUNCTION ARGUMENT...       a function and four arguments; it may take fewer
+ *     FUNCTION ARGUMENT...       a function and four arguments; the function may take fewer
  *
- * of hexadecimal numbers. `next_call` is executed before each call. Addresses are those of this
+ * of hexadecimal numbers. `next_call` is executed before each call. Addresses come from this
  * program's symbols; `source` and `target` are for arguments.
  */
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Records which instructions a call executes on AArch64: QEMU executes call.c, and logs each one.
+"""Records which instructions a call executes on AArch64: QEMU runs the program of call.c, and logs
+the instructions.
 
 Each block of translated code contains one instruction, so the log of executed blocks is the path.
 No plugin is needed; Debian's QEMU has none.

@@ -25,10 +25,11 @@ class ModelError(Exception):
 class Cpu:
     """A CPU of which LLVM has a model.
 
-    `llvm` is the first version that has a model of this CPU: older versions use another CPU's. If
-    `serial`, the model makes all operands of an instruction wait for the one in memory, and makes a
-    register that is cleared by itself wait for its previous value. CPUs do neither. Therefore loads
-    become separate instructions, and registers are cleared by copying one that never changes.
+    `llvm` is the first version with this model: older versions use the model of another CPU. If
+    `serial`, the model makes all operands of an instruction wait for the operand in memory, and
+    makes a register that an instruction clears wait for its previous value. CPUs do neither.
+    Therefore loads become separate instructions, and registers are cleared by copying a register
+    that never changes.
     """
 
     name: str
@@ -193,7 +194,7 @@ def total_cycles(program: str, cpu: Cpu, regions: list[Region], turns: int) -> l
 
 
 def cycles(program: str, cpu: Cpu, regions: Iterable[Region]) -> dict[Region, float]:
-    """Returns the cycles of one turn among many: those that additional turns add."""
+    """Returns the cycles that each further turn of a region adds after many turns."""
     by_turns: dict[int, list[Region]] = {}
     for region in regions:
         by_turns.setdefault(region.turns, []).append(region)

@@ -3,10 +3,10 @@
  * Prints which instructions a call executes. Its standard input has lines
  *
  *     skip ADDRESS BYTES 0 0 0        from now on these bytes do nothing
- *     call FUNCTION ARGUMENT...       a function and four arguments; it may take fewer
+ *     call FUNCTION ARGUMENT...       a function and four arguments; the function may take fewer
  *
- * of hexadecimal numbers. It answers each call with one line, the addresses that were executed.
- * Addresses are those of this program's symbols; `source` and `target` are for arguments.
+ * of hexadecimal numbers. For each call, it prints one line: the addresses that were executed.
+ * Addresses come from this program's symbols; `source` and `target` are for arguments.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -37,8 +37,8 @@ static void on_step(int signal, siginfo_t *info, void *context) {
         steps[step_count++] = (uintptr_t)thread->uc_mcontext.gregs[REG_RIP];
 }
 
-/* Calls a function with the trap flag set: the CPU traps after each instruction, also in this
- * one. */
+/* Calls a function with the trap flag set: the CPU traps after each instruction of the function,
+ * and after some instructions of call_stepped() itself. */
 __attribute__((noinline)) static void call_stepped(const uintptr_t words[WORDS]) {
     uintptr_t first = words[1], second = words[2], third = words[3], fourth = words[4];
     __asm__ volatile("pushfq\n\t"

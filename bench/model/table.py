@@ -18,7 +18,8 @@ BEGIN = "<!-- made by make models -->\n"
 ARM_BEGIN = "<!-- made by make models-aarch64 -->\n"
 END = "<!-- end of what is made -->\n"
 
-# Cycles of calls that overlap; and, if there is a result, of calls that wait for the previous one.
+# For each CPU, function and size: the cycles of overlapping calls and, if the function returns a
+# result, the cycles of calls that wait for the previous result.
 Figures = dict[tuple[Cpu, Function, int], tuple[float, ...]]
 
 
@@ -37,7 +38,7 @@ def head_lines(*columns: str, sizes: Iterable[int]) -> Iterator[str]:
 
 
 def best_of(figures: Figures, cpu: Cpu, size: int) -> tuple[float, ...]:
-    """Returns the least of each figure."""
+    """Returns the least value of each figure."""
     values = [value for (one, _, at), value in figures.items() if (one, at) == (cpu, size)]
     return tuple(min(column) for column in zip(*values, strict=True))
 
@@ -78,7 +79,8 @@ def compare(row: dict[str, Any], title: str, modelled: dict[tuple[str, int], flo
 
 
 def measured_lines(figures: Figures, rows: list[dict[str, Any]] | None = None) -> Iterator[str]:
-    """Yields measured cycles of overlapping calls, each with the ratio of the model's to them."""
+    """Yields measured cycles of overlapping calls, each with the ratio of the model's cycles to
+    them."""
     rows = read_measured() if rows is None else rows
     sizes = rows[0]["sizes"]
     yield from head_lines("measured on", "function", sizes=sizes)

@@ -200,10 +200,11 @@ local carry = {
     SUMS_MAX = C.CARRY_PACKET_SUMS_MAX,
 }
 
--- The version of the loaded library, as "1.2.3".
+-- The version of the loaded library, in the form "1.2.3".
 carry.version = ffi.string(C.carry_version_text())
 
--- Return the name of a status, such as "CARRY_ERROR_INVALID", and its description in one line.
+-- Returns the name of a status, such as "CARRY_ERROR_INVALID"; error_text() describes the status in
+-- one line.
 function carry.error_name(status)
     return ffi.string(C.carry_error_name(status))
 end
@@ -242,8 +243,8 @@ carry.new_sums = ffi.typeof("struct carry_packet_sum[?]")
 carry.options = ffi.typeof("struct carry_packet_options")
 local sums_here = carry.new_sums(carry.SUMS_MAX)
 
--- Returns a function that returns an array of sums and their number. Without an array from the
--- caller, it returns a shared one, which the next call overwrites.
+-- Returns a function that returns an array of sums and their number. If the caller passes no array,
+-- the function uses a shared one, which the next call overwrites.
 local function lister(list)
     return function(frame, options, sums, capacity)
         if not sums then
@@ -289,8 +290,8 @@ function carry.jit_sum(spec)
 end
 
 -- Generates a check: jit_packet{layers = {"ethernet", "ip", "tcp"}}, or jit_packet{frame = frame}
--- for the shape of a frame; with fill = true, the function fills in checksums. Call the member
--- `packet` of the result.
+-- for the shape of a frame. With fill = true, the generated function fills in checksums. Call the
+-- member `packet` of the result.
 function carry.jit_packet(spec)
     local c = ffi.new("struct carry_jit_packet_spec")
     c.flags = spec.fill and C.CARRY_JIT_FILL or 0

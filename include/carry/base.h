@@ -32,10 +32,8 @@
 #define CARRY_VERSION_QUOTE(major, minor, patch)   #major "." #minor "." #patch
 #define CARRY_VERSION_TEXT_OF(major, minor, patch) CARRY_VERSION_QUOTE(major, minor, patch)
 
-/*
- * The version of these headers: a number that grows with each version, and a text as "1.2.3".
- * CARRY_VERSION_OF(major, minor, patch) is the number of any version.
- */
+/* The version of these headers: a number that grows with each version, and a text such as "1.2.3".
+ * CARRY_VERSION_OF(major, minor, patch) is the number of any version. */
 #define CARRY_VERSION_OF(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
 #define CARRY_VERSION                                                                              \
     CARRY_VERSION_OF(CARRY_VERSION_MAJOR, CARRY_VERSION_MINOR, CARRY_VERSION_PATCH)
@@ -44,8 +42,9 @@
 
 #ifdef __cplusplus
 /*
- * A function may have the name of the struct that it fills. Inline functions are the same text in
- * both languages, with casts that some C++ projects forbid (only GCC has -Wuseless-cast).
+ * Suppresses warnings about these headers. -Wshadow: a function may have the name of the struct
+ * that it fills. -Wold-style-cast and -Wuseless-cast: inline functions are the same text in C and
+ * C++, with casts of C. Only GCC has -Wuseless-cast.
  */
 #ifdef __clang__
 #define CARRY_IGNORE_USELESS_CAST
@@ -71,8 +70,9 @@
 #define CARRY_API __attribute__((visibility("default")))
 
 /*
- * An inline function. The library holds its only copy, for calls and for its address. As in C, a
- * C++ file makes no copy of its own, which its object would export.
+ * Declares an inline function. Only the library contains a copy of its code, for calls that are not
+ * inlined and for its address. gnu_inline gives C++ this behaviour of C: otherwise each object file
+ * of C++ would contain and export a copy.
  */
 #ifdef __cplusplus
 #define CARRY_API_INLINE CARRY_API extern inline __attribute__((gnu_inline))
@@ -92,14 +92,14 @@ enum carry_error {
 };
 #undef CARRY_ERROR
 
-/* The name of the enumerator, such as "CARRY_ERROR_INVALID"; and a description of one line. */
+/* Return the enumerator of an error as a text, such as "CARRY_ERROR_INVALID", and its description
+ * in one line. */
 CARRY_API const char *carry_error_name(int error);
 CARRY_API const char *carry_error_text(int error);
 
-/*
- * The version of the running library, which may differ from that of the headers: a number to
- * compare with CARRY_VERSION or CARRY_VERSION_OF(0, 2, 0), and a text as "1.2.3".
- */
+/* Return the version of the running library, which may differ from the headers' version: as a
+ * number to compare with CARRY_VERSION or CARRY_VERSION_OF(0, 2, 0), and as a text such as
+ * "1.2.3". */
 CARRY_API unsigned carry_version(void);
 CARRY_API const char *carry_version_text(void);
 

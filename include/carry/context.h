@@ -37,7 +37,8 @@
  *  - If the thread has a shadow stack (CET), contexts are refused with CARRY_ERROR_UNSUPPORTED:
  *    each context needs a shadow stack of its own, which only the operating system can make.
  *
- * Contexts work on x86-64 and AArch64, preemption on x86-64; elsewhere CARRY_ERROR_UNSUPPORTED.
+ * Contexts work on x86-64 and AArch64; preemption works on x86-64. On other architectures, the
+ * functions that create or preempt contexts return CARRY_ERROR_UNSUPPORTED.
  */
 #ifndef CARRY_CONTEXT_H
 #define CARRY_CONTEXT_H
@@ -59,7 +60,7 @@ struct carry_context {
     uint64_t mask;       /* components that switches keep */
     uint32_t flags;
     uint32_t reserved;
-    void *fiber; /* the sanitizer's handle for it */
+    void *fiber; /* the sanitizer's handle for the context */
     void *stack; /* NULL if unknown */
     size_t stack_size;
     size_t area_size;
@@ -68,10 +69,10 @@ struct carry_context {
 };
 
 /*
- * The function that a new context runs; `value` is that of the first switch to the context. When
- * the function returns, the context is finished, and the returned context goes on, with value 0. It
- * may then use the finished context's stack for something else. Returning NULL is an error that
- * traps.
+ * The function that a new context runs; the first switch to the context passes `value`. When
+ * the function returns, the context is finished, and the returned context goes on, with value 0.
+ * The returned context may then use the finished context's stack for something else. Returning NULL
+ * is an error that traps.
  */
 typedef struct carry_context *carry_context_fn(void *argument, uintptr_t value);
 
@@ -96,7 +97,8 @@ CARRY_API int carry_context_create(struct carry_context *context, void *stack, s
  */
 CARRY_API void carry_context_adopt(struct carry_context *context, void *stack, size_t size);
 
-/* Bytes of an area for the components of `mask` in any form, a multiple of CARRY_XSTATE_ALIGN. */
+/* Returns the size of an area for the components of `mask` in any form, in bytes: a multiple of
+ * CARRY_XSTATE_ALIGN. */
 CARRY_API size_t carry_context_area_size(uint64_t mask);
 
 /*
@@ -121,12 +123,13 @@ CARRY_API uintptr_t carry_context_switch(struct carry_context *from, struct carr
                                          uintptr_t value);
 
 /*
- * Called by a signal handler, with the handler's third argument. Suspends `from`, which the signal
- * interrupted, with all its registers. When the handler returns, the thread goes on with `to`.
- * After an error nothing has changed, and the thread goes on with `from`:
+ * Suspends `from`, which a signal has interrupted, with all its registers. The signal's handler
+ * calls this function with its own third argument. When the handler returns, the thread goes on
+ * with `to`. After an error nothing has changed, and the thread goes on with `from`:
  *  CARRY_ERROR_BUSY         the thread was in a switch, or not on the stack of `from`. A signal
  *                           may arrive after a scheduler has set its current context, but before
- *                           it has switched; the next signal finds the thread on that stack
+ *                           it has switched; the next signal finds the thread on the stack of
+ *                           `from`
  *  CARRY_ERROR_SIZE         `from` has no area, or one too small for its components in use; or
  *                           its stack has no room for its general registers; or the frame has no
  *                           place for the components that `to` has in use (tiles, in a thread
@@ -148,11 +151,11 @@ CARRY_API int carry_context_preempt(struct carry_context *from, struct carry_con
                                     void *ucontext);
 
 /*
- * Does what carry_context_preempt() does for frames of another kind, such as those of
+ * Does what carry_context_preempt() does for frames of another kind, such as the frames of
  * operating-system kernels. `registers` and `image` hold the interrupted state; the function
- * replaces it with the state that goes on. The image must be in the standard form, have a place for
- * `components`, and be aligned to CARRY_XSTATE_ALIGN. All other components of the CPU belong to the
- * thread, as PKRU does.
+ * replaces it with the state of the context that goes on. The image must be in the standard form,
+ * have a place for `components`, and be aligned to CARRY_XSTATE_ALIGN. All other components of the
+ * CPU belong to the thread, as PKRU does.
  */
 CARRY_API int carry_context_exchange(struct carry_context *from, struct carry_context *to,
                                      struct carry_context_registers *registers, void *image,

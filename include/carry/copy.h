@@ -31,14 +31,14 @@ struct carry_key;
  * overlap; identical ranges count as overlapping. */
 CARRY_API void carry_copy(void *dst, const void *src, size_t size);
 
-/* Like carry_copy(), for ranges that may overlap in any way: `dst` gets the bytes that `src` held
- * before. */
+/* Does what carry_copy() does, for ranges that may overlap in any way: `dst` gets the bytes that
+ * `src` held before. */
 CARRY_API void carry_copy_move(void *dst, const void *src, size_t size);
 
 /*
- * carry_copy() for much data that this CPU will not read again soon: copies that are large enough
- * to benefit bypass the caches, which keep their contents. If this CPU is the next reader,
- * carry_copy() is faster.
+ * Does what carry_copy() does, for large data that this CPU will not read again soon: copies that
+ * are large enough to benefit bypass the caches, so that the caches keep their contents. If this
+ * CPU reads the data next, carry_copy() is faster.
  *
  * Stores that bypass the caches are weakly ordered, so the function ends with the fence that they
  * need (SFENCE). After its return they are ordered before every later store of this thread, as the
@@ -47,8 +47,8 @@ CARRY_API void carry_copy_move(void *dst, const void *src, size_t size);
 CARRY_API void carry_copy_stream(void *dst, const void *src, size_t size);
 
 /*
- * The operation behind carry_copy(), for programs that have its calls patched in their own text:
- * see CARRY_OP_IMPORT in <carry/patch.h>.
+ * The operation that carry_copy() calls, for programs that have its calls patched in their own
+ * text: see CARRY_OP_IMPORT in <carry/patch.h>.
  *
  *     CARRY_OP(void, carry_copy, void *, const void *, size_t);
  *     CARRY_OP_IMPORT(carry_copy);
@@ -71,20 +71,21 @@ struct carry_copy_kernel {
     bool chosen;          /* carry_copy() calls this kernel */
 };
 
-/* The name of feature `need` (from 0) of those that kernel `index` needs; NULL beyond the last. */
+/* Returns the name of feature `need`, from 0, of those that kernel `index` needs; NULL beyond the
+ * last. */
 CARRY_API const char *carry_copy_kernel_need(size_t index, size_t need);
 
 /* Describes kernel `index`, from the most portable to the best; returns false beyond the last. */
 CARRY_API bool carry_copy_kernel(size_t index, struct carry_copy_kernel *kernel);
 
-/* Names function `index` of those that the kernels consist of; returns false beyond the last. */
+/* Describes function `index` of those that make up the kernels; returns false beyond the last. */
 CARRY_API bool carry_copy_kernel_code(size_t index, struct carry_kernel_code *code);
 
 /*
  * Chooses the kernel that all functions here call: by name, or with NULL the best one for the
  * present features (use NULL after carry_cpu_set_mask()). Threads that copy during the call use the
- * old or the new kernel. For errors, and where it must not be called, see
- * carry_sum_select() in carry/sum.h.
+ * old or the new kernel. carry_sum_select() in carry/sum.h lists the errors, and says where such a
+ * function must not be called.
  */
 CARRY_API int carry_copy_select(const char *name);
 

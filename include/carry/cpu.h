@@ -3,19 +3,19 @@
  * CPU features: which this CPU has, which the operating system enables, which are better avoided.
  *
  * A feature is present if
- *  - CPUID (Intel SDM vol. 2, AMD APM vol. 3) reports it,
- *  - the operating system has enabled its registers in XCR0, and
+ *  - CPUID (Intel SDM vol. 2, AMD APM vol. 3) reports it; on AArch64, if the operating system does,
+ *  - the operating system has enabled its registers in XCR0 (x86-64), and
  *  - every feature that it builds on is present.
  *
  * Capabilities and preferences are separate. `prefer512` is a preference: it holds where 512-bit
- * vectors do not lower the clock frequency. Kernels that use 512-bit vectors ask for the capability
- * and the preference. A table of CPUs decides preferences, with the measurement behind each: see
- * `evidence`.
+ * vectors do not lower the clock frequency. Sums that use 512-bit vectors ask for the capability
+ * and the preference; copies ask for `prefer512_copies`, as loads and stores cost less. A table of
+ * CPUs decides preferences, each by a measurement: see `evidence`.
  *
  * A mask removes ("peels") features, to test older code paths or to work around a machine:
  *
  *     carry_cpu_set_mask("avx2");               // no AVX2, so no AVX-512 either
- *     carry_cpu_set_mask("prefer512");          // 512-bit vectors allowed, but not chosen
+ *     carry_cpu_set_mask("prefer512");          // 512-bit sums allowed, but not chosen
  *     carry_cpu_set_mask("all");                // scalar code only
  *     carry_cpu_set_mask("+prefer512");         // preferred even where the table says no
  *     carry_cpu_set_mask(NULL);                 // restore everything; "" does the same
@@ -34,7 +34,7 @@
 CARRY_BEGIN_DECLS
 
 enum carry_cpu_state {
-    CARRY_CPU_ABSENT,  /* the CPU lacks it, or the operating system has not enabled it */
+    CARRY_CPU_ABSENT,  /* the CPU lacks the feature, or the operating system has not enabled it */
     CARRY_CPU_MASKED,  /* present, but removed by the mask */
     CARRY_CPU_PRESENT, /* present and in use */
 };
@@ -47,7 +47,7 @@ struct carry_cpu_feature {
     const char *evidence;       /* of a preference: what decided it here; NULL if nothing did */
 };
 
-/* True if the named feature is present and not masked; false for unknown names. */
+/* Returns whether the named feature is present and not masked; false for unknown names. */
 CARRY_API bool carry_cpu_has(const char *name);
 
 /* Describes feature `index` of this architecture's table; returns false beyond the last. */
@@ -64,14 +64,17 @@ CARRY_API bool carry_cpu_feature(size_t index, struct carry_cpu_feature *feature
  */
 CARRY_API int carry_cpu_set_mask(const char *mask);
 
-/* The result of carry_cpu_set_mask() for the host's mask (CARRY_CPU_MASK) at first use. */
+/* Returns the result of carry_cpu_set_mask() for the host's mask (CARRY_CPU_MASK) at first use. */
 CARRY_API int carry_cpu_host_mask_error(void);
 
-/* The architecture this library was built for: "x86_64", "aarch64" or "generic". */
+/* Returns the architecture that this library was built for: "x86_64", "aarch64" or "generic". */
 CARRY_API const char *carry_cpu_arch(void);
 
-/* Writes the CPU's own name ("AMD EPYC ..."), or "" if it has none; always terminated, unless
- * `size` is 0. CPUs of AArch64 have numbers, of which the library knows some: "Arm Neoverse N1". */
+/*
+ * Writes the CPU's own name ("AMD EPYC ..."), or "" if it has none. The text is always terminated,
+ * unless `size` is 0. CPUs of AArch64 report numbers; the library knows the names of some: "Arm
+ * Neoverse N1".
+ */
 CARRY_API void carry_cpu_model(char *name, size_t size);
 
 CARRY_END_DECLS

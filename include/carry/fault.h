@@ -17,7 +17,7 @@
  *    returns during the call may be copied or left.
  *  - Each byte is copied with a value that it had at some time during the call.
  *  - A fault costs one signal. If pages vanish or return during the call, the cost may be more than
- *    one. Without a fault a copy costs what carry_copy() costs; on x86-64 large ones cost more, as
+ *    one. Without a fault a copy costs what carry_copy() costs; on x86-64 large copies cost more:
  *    `rep movsb` does not keep this contract.
  *  - In a process, handlers of SIGSEGV and SIGBUS handle the faults. carry_fault_acquire() installs
  *    them before the present handlers, and they pass on faults of other code to those handlers.
@@ -29,14 +29,14 @@
  *    own. The next carry_fault_acquire() puts the library's handler before it again.
  *  - Copies survive through system calls in three cases: without carry_fault_acquire(), on every
  *    architecture except x86-64 and AArch64, and under valgrind, which does not keep registers
- *    exact. The call is process_vm_readv(), or if the system refuses that, a pipe or a pair of
- *    sockets. Each copy then costs half a microsecond or more.
- *  - On AArch64 addresses may have a tag in their top byte. Bytes that cannot be accessed because
- *    their own tag is another one (MTE) end a copy as bytes of other pages do, if the CPU checks
- *    tags synchronously. It may then have written up to 31 bytes after them. System calls refuse
- *    tags unless the process has asked for them (PR_SET_TAGGED_ADDR_CTRL).
- *  - If a sandbox refuses all of these calls, the library cannot know what is readable: such copies
- *    leave all bytes, readable or not. To detect this, call carry_copy_try() for one byte of your
+ *    exact. The system call is process_vm_readv(). If the system refuses it, bytes are copied
+ *    through a pipe or a pair of sockets. Each copy then costs half a microsecond or more.
+ *  - On AArch64 addresses may have a tag in their top byte. Bytes whose memory has another tag
+ *    (MTE) end a copy as bytes of inaccessible pages do, if the CPU checks tags synchronously. The
+ *    copy may then have written up to 31 bytes after the first of them. System calls refuse
+ *    addresses with tags unless the process has asked for them (PR_SET_TAGGED_ADDR_CTRL).
+ *  - If a sandbox refuses all of these system calls, copies without handlers cannot know what is
+ *    readable: they leave all bytes. To detect this, call carry_copy_try() for one byte of your
  *    own. With handlers no system call is needed.
  *  - In operating-system kernels, the handler of page faults calls carry_fault_find() and, for
  *    frames, carry_fault_unwind() of src/base/fault_host.h. A kernel with an exception table of its
@@ -67,7 +67,7 @@ CARRY_API void carry_fault_release(void);
 
 /*
  * Copies `size` bytes. Returns how many are left: 0 if all were copied. carry_sum_copy_try() of
- * <carry/sum.h> also sums them.
+ * <carry/sum.h> also sums the copied bytes.
  */
 CARRY_API size_t carry_copy_try(void *dst, const void *src, size_t size);
 
@@ -75,20 +75,22 @@ CARRY_API size_t carry_copy_try(void *dst, const void *src, size_t size);
  * Reads or writes 1, 2, 4 or 8 bytes in one access; `value` must be memory of the caller that does
  * not fault. Returns false if the access failed, or for any other size. If a system call copies
  * (see above), and on AArch64 if the address is not a multiple of the size, this is not a single
- * access, and a write across the end of a page may remain in part if a page vanishes during the
+ * access, and a write across the end of a page may remain incomplete if a page vanishes during the
  * call.
  */
 CARRY_API bool carry_read_try(void *value, const void *src, size_t size);
 CARRY_API bool carry_write_try(void *dst, const void *value, size_t size);
 
 /*
- * The 8 bytes at `src`, in memory order, for parsers that read words at the end of a buffer. Bytes
- * beyond the end of mapped memory are zeros. The first byte must be readable. Where copies leave
- * all bytes (the sandbox above), readable bytes near the end of a page are zeros too.
+ * Returns the 8 bytes at `src`, in memory order, for parsers that read words at the end of a
+ * buffer. Bytes beyond the end of mapped memory are zeros. The first byte must be readable. Where
+ * copies leave all bytes (see the sandbox above), readable bytes near the end of a page are zeros
+ * too.
  */
 CARRY_API uint64_t carry_load_zeropad(const void *src);
 
-/* The registers that functions keep for their callers: on AArch64 x19 to x30, sp and d8 to d15. */
+/* The number of registers that functions keep for their callers. On AArch64: x19 to x30, sp, and d8
+ * to d15. */
 #ifdef __aarch64__
 #define CARRY_FAULT_REGISTERS 21
 #else
@@ -99,7 +101,7 @@ CARRY_API uint64_t carry_load_zeropad(const void *src);
 struct carry_fault_frame {
     struct carry_fault_frame *outer;
     uintptr_t registers[CARRY_FAULT_REGISTERS]; /* private to the library */
-    const void *address; /* that could not be accessed, without a tag; NULL: not reported */
+    const void *address; /* where the access failed, without its tag; NULL: not reported */
     int signal;          /* SIGSEGV or SIGBUS; operating-system kernels pass their own value */
 };
 

@@ -34,7 +34,7 @@
  *    The same holds for signal handlers that interrupt a callback, and for calls that the library
  *    makes while it attaches, commits (<carry/patch.h>) or handles a signal.
  *  - After carry_hook_detach() has returned, no callback of the hook begins. A callback that began
- *    earlier may still run in another thread: see there. Stubs are never unmapped, so calls under
+ *    earlier may still run in another thread. Stubs are never unmapped, so calls under
  *    way are safe.
  *  - An object stays loaded while calls from it are hooked.
  *  - AArch64: calls of symbols with a variant procedure call standard, and all entries, keep
@@ -90,11 +90,11 @@ struct carry_hook {
     bool (*wants)(const struct carry_hook_place *place, void *user);
 
     carry_hook_callback *enter; /* before the function, or NULL */
-    carry_hook_callback *leave; /* after it, or NULL; not called if it throws or jumps out */
+    carry_hook_callback *leave; /* after the function, unless it throws or jumps out; or NULL */
     void *user;
     size_t stack_words; /* with `leave`: how many words of arguments on the stack the function may
                          * be given, beyond two; at most 4096 (0: 32) */
-    bool waits;         /* carry_hook_detach() returns once no callback runs: see there */
+    bool waits;         /* carry_hook_detach() returns once no callback runs */
 
     /* Written by the library; zero before the first use. */
     size_t attached; /* hooked places */
@@ -111,7 +111,7 @@ struct carry_hook {
  *  CARRY_ERROR_BUSY         calls match, and all of them are skipped
  *  CARRY_ERROR_PERMISSION   the system refuses to map stubs, or to write to a table of slots
  *  CARRY_ERROR_MEMORY       no memory
- *  CARRY_ERROR_UNSUPPORTED  not on this architecture
+ *  CARRY_ERROR_UNSUPPORTED  this architecture has no hooks
  *
  * Skips:
  *  - places that have another hook;
@@ -125,14 +125,15 @@ struct carry_hook {
 CARRY_API int carry_hook_attach_calls(struct carry_hook *hook);
 
 /*
- * Hooks the entries that match, or the entry of one function. Returns as carry_hook_attach_calls(),
- * and:
+ * Hooks the entries that match, or the entry of one function. Returns what
+ * carry_hook_attach_calls() returns, or:
  *  CARRY_ERROR_INVALID  also: the function is NULL
- *  CARRY_ERROR_UNKNOWN  not a function with such NOPs, or its object has no CARRY_HOOK_ENTRIES
- *  CARRY_ERROR_BUSY     also, on x86-64: the NOPs are still the several instructions of the
- *                       compiler, and other threads may be between them. carry_patch_apply() at the
- *                       start of the program, while it has one thread, makes each entry one
- *                       instruction.
+ *  CARRY_ERROR_UNKNOWN  also: the function has no NOPs at its start, or its object has no
+ *                       CARRY_HOOK_ENTRIES
+ *  CARRY_ERROR_BUSY     also, on x86-64: an entry still consists of the several NOPs that the
+ *                       compiler emitted, and another thread may be between two of them. If the
+ *                       program calls carry_patch_apply() at its start, while it has one thread,
+ *                       each entry becomes one instruction.
  *  CARRY_ERROR_BYTES, CARRY_ERROR_NO_SYNC  as carry_patch_commit()
  */
 CARRY_API int carry_hook_attach_entries(struct carry_hook *hook);
@@ -141,11 +142,12 @@ CARRY_API int carry_hook_attach_entry(struct carry_hook *hook, void (*function)(
 /*
  * Removes the hook from all its places. No callback begins afterwards; `leave` is not called for
  * calls under way. The struct may be freed at once. Data and code of the callbacks may be freed
- * only when each thread that was in a callback has returned from it. With `waits` all have when
- * this function returns; each callback then costs two locked instructions more, and must not wait
- * for the thread that detaches.
+ * only when each thread that was in a callback has returned from it. With `waits`, all threads have
+ * returned when this function returns. Each callback then costs two locked instructions more, and
+ * must not wait for the thread that detaches.
  * Returns 0 or a negative error; after an error, too, callbacks are no longer called:
- *  CARRY_ERROR_BYTES       a hook of other code replaced one of these, and was left in place
+ *  CARRY_ERROR_BYTES       other code replaced the hook of a place, and its replacement was left
+ *                          there
  *  CARRY_ERROR_PERMISSION, CARRY_ERROR_NO_SYNC, CARRY_ERROR_MEMORY
  *                          slots or entries could not be written: they still lead through stubs
  */
@@ -159,16 +161,17 @@ CARRY_API int carry_hook_places(bool (*tell)(const struct carry_hook_place *plac
                                 void *user);
 
 /*
- * Registers the patchable entries of an object, or forgets them: start and end of its section
- * __patchable_function_entries. CARRY_HOOK_ENTRIES does so when the object is loaded and unloaded.
- * Detach all hooks from these functions before the object is unloaded. Must be called while no
- * thread can run these functions. Returns 0, or CARRY_ERROR_MEMORY, CARRY_ERROR_PERMISSION or
- * CARRY_ERROR_UNSUPPORTED, after which the entries cannot be hooked.
+ * Registers the patchable entries of an object, or forgets them. `start` and `stop` are the ends of
+ * its section __patchable_function_entries. CARRY_HOOK_ENTRIES calls these two functions when the
+ * object is loaded and unloaded. They must be called while no thread can run functions with such
+ * entries, and all hooks must be detached from the entries before the object is unloaded. Returns
+ * 0, or CARRY_ERROR_MEMORY, CARRY_ERROR_PERMISSION or CARRY_ERROR_UNSUPPORTED, after which the
+ * entries cannot be hooked.
  */
 CARRY_API int carry_hook_register(const uintptr_t *start, const uintptr_t *stop);
 CARRY_API void carry_hook_unregister(const uintptr_t *start);
 
-/* The entries of the object that this is compiled into, set by the linker. */
+/* The entries of the object that includes this header, set by the linker. */
 extern const uintptr_t __start___patchable_function_entries[]
     __attribute__((weak, visibility("hidden")));
 extern const uintptr_t __stop___patchable_function_entries[]

@@ -16,8 +16,8 @@
  *  - An image holds user state, in the standard or the compact form: XCOMP_BV says which. A layout
  *    whose `user` is 0 describes a machine without XSAVE: its images are the 512 bytes of FXSAVE.
  *  - Whatever the bytes are, no function reads outside [image, image + size). An image that is not
- *    refused makes no XRSTOR fault because of its header or MXCSR, on the machine whose layout it
- *    has or that it was converted for. The contents of other registers are not judged.
+ *    refused does not make XRSTOR fault because of its header or MXCSR, on the machine whose layout
+ *    it has or that it was converted for. The contents of other registers are not judged.
  *  - No function keeps state or allocates: callable anywhere.
  *
  * Source: Intel SDM vol. 1, 13.4, 13.7 to 13.12; Linux, arch/x86/include/uapi/asm/sigcontext.h.
@@ -37,16 +37,16 @@ enum carry_xstate_refusal {
 };
 #undef CARRY_REFUSAL
 
-/* The name of a refusal, such as "NOT_COMPACTED", and a description of one line. */
+/* Return the name of a refusal, such as "NOT_COMPACTED", and its description in one line. */
 CARRY_API const char *carry_xstate_refusal_name(enum carry_xstate_refusal refusal);
 CARRY_API const char *carry_xstate_refusal_description(enum carry_xstate_refusal refusal);
 
 /*
  * Writes an image of `mask`, of carry_xstate_size() bytes, with nothing in use: loading the image
- * sets its components to the values that the CPU starts with. FCW and MXCSR become those of a new
+ * sets its components to the values that the CPU starts with. FCW and MXCSR become as in a new
  * process, whichever instruction loads them. PKRU, if `mask` names it, becomes 0, which grants all
- * rights. XSTATE_BV is 0: an image that names vector state, even if that is all zero, leaves SSE
- * code slow. Returns 0, or
+ * rights. XSTATE_BV is 0: if it named vector state, even all zeros, loading the image would leave
+ * SSE code slow. Returns 0, or
  *  CARRY_ERROR_SIZE         the buffer is too small; nothing is written
  *  CARRY_ERROR_UNSUPPORTED  the machine has no compact form
  *  CARRY_ERROR_INVALID      `form` is not a form
@@ -77,7 +77,8 @@ struct carry_xstate_target {
 /*
  * Writes the state in `image` as an image of another machine, or in another form. A component that
  * is not in use becomes initial, whatever bytes the source holds in its place. The function checks
- * the source, and writes nothing if it refuses. The images must not overlap.
+ * the source first, and writes nothing unless it returns CARRY_XSTATE_REFUSED_NONE. The images must
+ * not overlap.
  */
 CARRY_API enum carry_xstate_refusal carry_xstate_convert(const struct carry_xstate_layout *layout,
                                                          const void *image, size_t size,
@@ -85,7 +86,8 @@ CARRY_API enum carry_xstate_refusal carry_xstate_convert(const struct carry_xsta
 
 /* --- The contents of a checked image --- */
 
-/* The components in use (without XSAVE: all). Their registers may still hold initial values. */
+/* Returns the components in use (without XSAVE: all). Their registers may still hold initial
+ * values. */
 CARRY_API uint64_t carry_xstate_image_in_use(const struct carry_xstate_layout *layout,
                                              const void *image);
 
@@ -96,7 +98,8 @@ CARRY_API const void *carry_xstate_image_part(const struct carry_xstate_layout *
 
 /*
  * Returns whether all registers of a component hold the values that the CPU starts with. They do if
- * the component is not in use, with one exception: the standard form holds MXCSR of SSE even then.
+ * the component is not in use, with one exception: the standard form holds MXCSR, which is part of
+ * SSE, even then.
  */
 CARRY_API bool carry_xstate_image_is_initial(const struct carry_xstate_layout *layout,
                                              const void *image, unsigned component);
@@ -110,22 +113,23 @@ CARRY_API bool carry_xstate_image_is_initial(const struct carry_xstate_layout *l
  */
 
 /*
- * NT_X86_XSTATE, from ptrace or a core file; its software bytes hold XCR0 (Linux, FreeBSD), but no
- * offsets. These follow from XCR0 and the size, for this machine and all known ones. An image of
- * 512 bytes is one of FXSAVE (NT_PRFPREG).
+ * Checks a register set NT_X86_XSTATE, from ptrace or a core file. Its software bytes hold XCR0
+ * (Linux, FreeBSD), but no offsets. The function derives these from XCR0 and the size, for this
+ * machine and all known ones. An image of 512 bytes is one of FXSAVE (NT_PRFPREG).
  */
 CARRY_API enum carry_xstate_refusal carry_xstate_from_regset(const void *image, size_t size,
                                                              struct carry_xstate_layout *layout);
 
-/* Also uses the contents of the core file's note NT_X86_XSAVE_LAYOUT (0x205, Linux 6.12). */
+/* Does what carry_xstate_from_regset() does, and also uses the contents of the core file's note
+ * NT_X86_XSAVE_LAYOUT (0x205, Linux 6.12). */
 CARRY_API enum carry_xstate_refusal carry_xstate_from_core(const void *image, size_t size,
                                                            const void *note, size_t note_size,
                                                            struct carry_xstate_layout *layout);
 
 /*
- * The frame that uc_mcontext.fpregs points to in a signal handler on Linux. `size` limits the bytes
- * that are read. The frame itself holds its length, so SIZE_MAX is valid for a frame that the
- * kernel has just made.
+ * Checks the frame that uc_mcontext.fpregs points to in a signal handler on Linux. `size` limits
+ * the bytes that are read. The frame itself holds its length, so SIZE_MAX is valid for a frame that
+ * Linux has just made.
  */
 CARRY_API enum carry_xstate_refusal carry_xstate_from_frame(const void *frame, size_t size,
                                                             struct carry_xstate_layout *layout);

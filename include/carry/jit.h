@@ -12,9 +12,9 @@
  *
  * Contract shared by all functions here. A *maker* is carry_jit_sum(), carry_jit_packet() or
  * carry_jit_template(); a *made function* is its result, in *jit.
- *  - a made function answers as the function of <carry/sum.h> or <carry/packet.h> that its comment
- *    names: bit for bit where that function's contract fixes every bit, otherwise with a sum that
- *    folds to the same 16 bits;
+ *  - a made function returns the same as the function of <carry/sum.h> or <carry/packet.h> that the
+ *    comment of its type names: bit for bit where that function's contract fixes every bit,
+ *    otherwise a sum that folds to the same 16 bits;
  *  - a made function does not check what its spec promises: with another size, or less alignment,
  *    it reads or writes where it must not;
  *  - equal specs share one function. Each successful maker call needs one release, and no thread
@@ -43,9 +43,9 @@
 CARRY_BEGIN_DECLS
 
 /*
- * As carry_packet_check(), or with CARRY_JIT_FILL carry_packet_fill(), without options. Compares
- * the frame's shape first: if it is not the spec's, writes nothing and returns
- * CARRY_JIT_OTHER_SHAPE.
+ * Does what carry_packet_check() does, or with CARRY_JIT_FILL carry_packet_fill(), without options.
+ * First compares the frame's shape with the spec's shape: if they differ, writes nothing and
+ * returns CARRY_JIT_OTHER_SHAPE.
  */
 typedef int carry_jit_packet_fn(const struct carry_frame *frame, struct carry_packet_sum *sums,
                                 size_t capacity);
@@ -90,7 +90,12 @@ enum carry_jit_result {
 
 #define CARRY_JIT_SUM_SIZE_MAX (UINT32_C(1) << 30)
 
-/* A spec of zeros asks for a sum of 0 bytes; only the sizes must be given. */
+/*
+ * A spec of zeros asks for a sum of 0 bytes; only the sizes must be given.
+ *
+ * A function for several sizes may call the kernel that is chosen when the function is made (see
+ * carry_sum_select()), because generated code is not faster there. With vector_bits it calls none.
+ */
 struct carry_jit_sum_spec {
     size_t min_size, max_size; /* in bytes; if equal, the function ignores its size argument */
     size_t multiple;           /* all sizes are multiples of it; 0 counts as 1 */
@@ -118,7 +123,7 @@ CARRY_API const char *carry_jit_sum_error(const struct carry_jit_sum_spec *spec)
 #define CARRY_JIT_LAYERS_MAX 16
 
 enum carry_jit_packet_flag {
-    CARRY_JIT_FILL = 1 << 0, /* as carry_packet_fill() does; else as carry_packet_check() */
+    CARRY_JIT_FILL = 1 << 0, /* fill in, as carry_packet_fill() does; otherwise check */
 };
 
 /*
@@ -128,8 +133,9 @@ enum carry_jit_packet_flag {
  *      CARRY_PROTOCOL_UDP, CARRY_PROTOCOL_VXLAN, CARRY_PROTOCOL_ETHERNET, CARRY_PROTOCOL_IP,
  *      CARRY_PROTOCOL_TCP}}
  *
- * Known are ETHERNET, VLAN, SLL, SLL2, RAW, LOOPBACK, IP, IPV6, TCP, UDP, ICMP (echo), ICMPV6
- * (types 128 to 143), GRE without flags, VXLAN with Ethernet in it, and GENEVE without options.
+ * The known protocols are ETHERNET, VLAN, SLL, SLL2, RAW, LOOPBACK, IP, IPV6, TCP, UDP, ICMP
+ * (echo), ICMPV6 (types 128 to 143), GRE without flags, VXLAN with Ethernet in it, and GENEVE
+ * without options.
  */
 struct carry_jit_packet_spec {
     uint32_t linktype;                    /* as in struct carry_frame */
@@ -139,7 +145,7 @@ struct carry_jit_packet_spec {
     uint32_t reserved[4];
 };
 
-/* Makes jit->packet. Returns CARRY_ERROR_UNSUPPORTED also for a stack that no generator knows. */
+/* Makes jit->packet. Also returns CARRY_ERROR_UNSUPPORTED for a stack that no generator knows. */
 CARRY_API int carry_jit_packet(const struct carry_jit_packet_spec *spec,
                                const struct carry_jit **jit);
 
@@ -147,8 +153,9 @@ CARRY_API int carry_jit_packet(const struct carry_jit_packet_spec *spec,
 CARRY_API const char *carry_jit_packet_error(const struct carry_jit_packet_spec *spec);
 
 /*
- * Sets linktype, count and layers to those of a frame, for functions that check frames like it, and
- * leaves flags. Returns 0, or CARRY_ERROR_UNSUPPORTED if no function can be made for the frame.
+ * Sets linktype, count and layers of `spec` as `frame` has them, for functions that check such
+ * frames. spec->flags stays as it is. Returns 0, or CARRY_ERROR_UNSUPPORTED if no function can be
+ * made for the frame.
  */
 CARRY_API int carry_jit_packet_shape(const struct carry_frame *frame,
                                      struct carry_jit_packet_spec *spec);
@@ -172,7 +179,7 @@ struct carry_jit_field {
  * tunnel's. The made function does not update that checksum: the caller must know of it.
  */
 struct carry_jit_template_spec {
-    struct carry_frame frame;             /* a packet like those that will be written */
+    struct carry_frame frame;             /* a packet like the packets that will be written */
     const struct carry_jit_field *fields; /* in ascending order, without overlap */
     size_t count;                         /* of fields */
     uint32_t reserved[4];
@@ -196,10 +203,10 @@ enum carry_jit_listing {
  * Selects how to list every function made from now on: enum carry_jit_listing, or-ed (default: 0,
  * not at all).
  *
- * Entries already written to the perf map are not removed: for a function that took an earlier
- * one's place, perf may show either name. perf shows no name for text that had to be mapped from a
- * file (under PR_SET_MDWE, for example). The first entry of a process removes those that an earlier
- * process with the same number left in the map.
+ * Entries already written to the perf map are not removed: for a function that was made at the
+ * address of a released one, perf may show either name. perf shows no name for text that had to be
+ * mapped from a file (under PR_SET_MDWE, for example). The first entry of a process removes the
+ * entries that an earlier process with the same number left in the map.
  *
  * Returns 0, CARRY_ERROR_INVALID for an unknown bit, CARRY_ERROR_PERMISSION if the map cannot be
  * written.

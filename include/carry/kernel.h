@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The code of kernels, for programs that compare it with other code: `carry selftest --proof`
- * reports whether it is the code that was proven.
+ * reports whether the code of each kernel is the code that was proven.
  *
  * A kernel is one way to do what a function of carry/sum.h, carry/copy.h or carry/crc.h does. Those
  * headers list the code of their kernels: carry_sum_kernel_code(), carry_copy_kernel_code() and
@@ -12,10 +12,8 @@
 
 #include <carry/base.h>
 
-/*
- * One function: carry_<form>_<kernel>. It may need features that this CPU lacks, and forms whose
- * arguments no header describes may be read, but not called.
- */
+/* One function, carry_<form>_<kernel>, whose code may be read. It may need features that this CPU
+ * lacks. Functions of a form whose arguments no header describes must not be called. */
 struct carry_kernel_code {
     const char *form;   /* what it does: "sum_copy" */
     const char *kernel; /* "avx512" */

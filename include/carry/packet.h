@@ -11,8 +11,8 @@
  *             report(carry_packet_protocol_name(sums[i].protocol), sums[i].expected);
  *
  * Contract shared by all functions here:
- *  - no function touches a byte outside [data, data + captured), whatever a header says, and each
- *    call ends;
+ *  - no function touches a byte outside [data, data + captured), whatever a header says, and every
+ *    call returns;
  *  - lengths come from the IP headers, so padding, trailers and frame check sequences are not
  *    covered;
  *  - sums are listed outer to inner, in the order of their headers in the frame;
@@ -63,7 +63,7 @@ enum carry_reason {
     CARRY_REASON_FRAGMENT,  /* it covers a datagram of which this frame holds one fragment */
     CARRY_REASON_LENGTH,    /* an IP length goes beyond the wire, or beyond the layer around it */
     CARRY_REASON_MALFORMED, /* a header contradicts itself, or its own IP header */
-    CARRY_REASON_QUOTED,    /* in a packet that an ICMP error quotes, which routers cut and edit */
+    CARRY_REASON_QUOTED,    /* in a packet that an ICMP error quotes: routers cut and edit it */
     CARRY_REASON_ROUTING,   /* a routing header of an unknown type hides the final destination */
     CARRY_REASON_COUNT
 };
@@ -75,7 +75,7 @@ enum carry_cause {
                             a sum in the same packet is partial, or UNVERIFIABLE (SNAPLEN) if the
                             bytes that would decide this were not captured */
     CARRY_CAUSE_ADLER32, /* a BAD sum of SCTP verifies as Adler-32: SCTP's first checksum (RFC
-                            2960), which no receiver accepts since RFC 3309 */
+                            2960), which no receiver has accepted since RFC 3309 */
     CARRY_CAUSE_COUNT
 };
 
@@ -92,7 +92,7 @@ struct carry_packet_sum {
     uint8_t protocol;    /* enum carry_protocol */
     uint8_t verdict;     /* enum carry_verdict */
     uint8_t reason;      /* enum carry_reason; NONE unless the verdict is UNVERIFIABLE */
-    uint8_t version;     /* IP version of the layer that it belongs to: 4, 6, or 0 if none */
+    uint8_t version;     /* version of the IP header at network_offset: 4, 6, or 0 if none */
     uint8_t field_size;  /* bytes of the field: 2 for Internet checksums, 4 for CRC32c */
     uint8_t gap_size;    /* bytes in the covered range that do not count: OSPF's authentication */
     uint16_t gap_offset; /* of the gap, counted from cover_offset */
@@ -101,7 +101,8 @@ struct carry_packet_sum {
     uint8_t cause;           /* enum carry_cause */
     uint8_t reserved;        /* 0, so that equal sums are equal bytes */
     uint32_t field_offset;   /* of the checksum field itself */
-    uint32_t network_offset; /* of the IP header that the sum belongs to; its own, for IPv4's sum */
+    uint32_t network_offset; /* of the IP header that the sum belongs to; for an IPv4 header's sum,
+                                of that header */
     uint32_t cover_offset;   /* of the first byte covered */
     uint32_t cover_size;  /* bytes covered, as the headers say: may go beyond what was captured */
     uint32_t pseudo;      /* partial sum of the pseudo-header (see carry/sum.h); 0: none */
@@ -119,7 +120,7 @@ struct carry_packet_layer {
 
 enum carry_packet_flag {
     CARRY_PACKET_NO_TUNNELS = 1 << 0,       /* examine no IP header inside another */
-    CARRY_PACKET_UDP6_ZERO_ABSENT = 1 << 1, /* UDP 0 over IPv6 is always the sender's choice */
+    CARRY_PACKET_UDP6_ZERO_ABSENT = 1 << 1, /* a UDP sum of 0 over IPv6 is ABSENT with any port */
     CARRY_PACKET_IP_ZERO_PARTIAL = 1 << 2,  /* the sender of the frame is known to leave the sums of
                                                IPv4 headers to a network card: 0 is PARTIAL,
                                                whatever else the frame holds */
@@ -182,8 +183,8 @@ CARRY_API size_t carry_packet_layers(const struct carry_frame *frame,
  * In a fragment, or in a frame of which less was captured than was on the wire, a sum is repaired
  * only if the captured bytes of this frame include all that it covers, such as the IP header's sum.
  *
- * carry_packet_fix() repairs what was captured (default: BAD, PARTIAL and ILLEGAL). It leaves sums
- * that verify as Adler-32 (CARRY_CAUSE_ADLER32) unless options->fix asks for BAD.
+ * carry_packet_fix() repairs what was captured: by default BAD, PARTIAL and ILLEGAL sums. It leaves
+ * sums that verify as Adler-32 (CARRY_CAUSE_ADLER32) unless options->fix asks for BAD.
  */
 CARRY_API size_t carry_packet_fix(const struct carry_frame *frame,
                                   const struct carry_packet_options *options,
@@ -191,8 +192,8 @@ CARRY_API size_t carry_packet_fix(const struct carry_frame *frame,
 
 /*
  * Fills in the checksums of a frame about to be sent, as transmit offload does, by the rules of
- * carry_packet_fix(). The fields may hold partial sums, 0 or anything else (default: all verdicts,
- * ABSENT included).
+ * carry_packet_fix(). The fields may hold partial sums, 0 or anything else. By default sums of all
+ * verdicts are repaired, ABSENT included.
  */
 CARRY_API size_t carry_packet_fill(const struct carry_frame *frame,
                                    const struct carry_packet_options *options,
@@ -223,17 +224,17 @@ struct carry_packet_fragment {
  *  - a fragment that an ICMP error quotes, or that goes beyond the wire, is not described;
  *  - an atomic fragment (RFC 6946) is a whole datagram, not a fragment.
  *
- * With `capacity` 0 it looks for a fragment and sums nothing.
+ * With `capacity` 0 the function only looks for a fragment, and sums nothing.
  */
 CARRY_API size_t carry_packet_check_fragment(const struct carry_frame *frame,
                                              const struct carry_packet_options *options,
                                              struct carry_packet_sum *sums, size_t capacity,
                                              struct carry_packet_fragment *fragment);
 
-/* True if the walk knows this link type. */
+/* Returns whether the walk knows this link type. */
 CARRY_API bool carry_packet_knows_link(uint32_t linktype);
 
-/* Names to display: "tcp", "good", "snaplen". */
+/* Return names to display: "tcp", "good", "snaplen". */
 CARRY_API const char *carry_packet_protocol_name(unsigned protocol);
 CARRY_API const char *carry_packet_verdict_name(unsigned verdict);
 CARRY_API const char *carry_packet_reason_name(unsigned reason);

@@ -52,7 +52,7 @@
  *  - An operation has at most six arguments. Arguments and results must be integers, booleans,
  *    enumerations or pointers of at most 64 bits. The compiler refuses, in a message that names the
  *    operation, other types (floating point, vectors, structs, references), a function whose types
- *    differ from those of its operation, and a seventh argument.
+ *    differ from its operation's types, and a seventh argument.
  *  - In C++ the function that an operation calls must not throw. A name declared in a namespace
  *    belongs to that namespace: macros that use the name must be in the namespace or after a
  *    using-directive. Outside namespaces a name is the same in C and in C++.
@@ -123,7 +123,7 @@ enum carry_patch_reason {
 };
 
 struct carry_patch_counts {
-    size_t objects;    /* with sites: the executable, shared objects */
+    size_t objects;    /* the executable and shared objects, if they have sites */
     size_t unrecorded; /* operations and keys of objects that have no sites, or whose link lost the
                           records */
     size_t sites;      /* all that are counted below; bodies are not */
@@ -171,7 +171,7 @@ CARRY_API void carry_patch_abort(struct carry_patch *patch);
 /*
  * Patches every site of every object to the present value of its key, and from then on the sites
  * of each object when it is loaded. Call it once, when the program starts. Returns 0 or a negative
- * error of carry_patch_commit(); the program runs on in both cases. Alternatives of several
+ * error of carry_patch_commit(); the program continues in both cases. Alternatives of several
  * instructions change only with CARRY_PATCH_QUIET, or while there is one thread.
  */
 CARRY_API int carry_patch_apply(unsigned flags);
@@ -186,7 +186,7 @@ CARRY_API int carry_patch_apply(unsigned flags);
  *           "trap"    as "jump" where that is possible; elsewhere threads wait in a handler of
  *                     SIGTRAP, which no thread may block: Linux ends a process for a blocked trap
  *
- * By default the library exchanges pages; below a debugger it writes in place and uses jumps.
+ * By default the library exchanges pages; under a debugger it writes in place and uses jumps.
  * Where that is refused, it uses traps if it finds no thread and no handler that blocks SIGTRAP,
  * and jumps otherwise.
  *
@@ -199,15 +199,15 @@ CARRY_API int carry_patch_select(const char *backend, const char *guard);
 /* Counts the sites by the states that their text has now. */
 CARRY_API void carry_patch_stats(struct carry_patch_counts *stats);
 
-/* The name of a reason, to display: "range", "permission", ... */
+/* Returns the name of a reason, to display: "range", "permission", ... */
 CARRY_API const char *carry_patch_reason_name(enum carry_patch_reason reason);
 
 /*
- * Registers the sites of an object, or forgets them: start and end of its section carry_sites.
- * CARRY_OP_DEFINE and the other definitions call these functions when the object is loaded and
- * unloaded; operating-system kernels call them directly. Returns 0 or a negative error, after which
- * the sites stay unpatched: CARRY_ERROR_MEMORY (the sites are not registered), or, after
- * carry_patch_apply(), an error of carry_patch_commit().
+ * Registers the sites of an object, or forgets them. `start` and `stop` are the ends of its section
+ * carry_sites. CARRY_OP_DEFINE and the other definitions call these functions when the object is
+ * loaded and unloaded; operating-system kernels call them directly. Returns 0 or a negative error,
+ * after which the sites stay unpatched: CARRY_ERROR_MEMORY (the sites are not registered), or,
+ * after carry_patch_apply(), an error of carry_patch_commit().
  *
  * An object that is unloaded must not be in use: first set operations that hold a function of the
  * object to another function. After its bodies are forgotten, the library no longer recognises
@@ -217,7 +217,7 @@ CARRY_API int carry_patch_register(const struct carry_site *start, const struct 
 CARRY_API void carry_patch_unregister(const struct carry_site *start);
 
 /*
- * Makes `import` follow `key` of another object, or ends that. See CARRY_KEY_IMPORT. Returns 0, or
+ * Makes `import` follow `key` of another object, or stops that. See CARRY_KEY_IMPORT. Returns 0, or
  * a negative error of carry_patch_commit(): sites of `import`, patched earlier to its own value,
  * could not be updated.
  */
@@ -228,13 +228,14 @@ CARRY_API void carry_patch_unimport(struct carry_key *import);
 CARRY_API uintptr_t carry_patch_nothing(void);
 
 /*
- * Never called. A call of this function after each site makes the compiler prepare the stack for
- * calls, and assume that any memory may change there. The function is not declared noreturn: the
- * compiler would ignore what a noreturn function may change.
+ * Traps the thread. No CPU ever runs this function: after each site, text that is never reached
+ * calls it. The call makes the compiler prepare the stack for calls, and assume that any memory may
+ * change there. The function is not declared noreturn: the compiler would ignore what a noreturn
+ * function may change.
  */
 CARRY_API __attribute__((cold)) void carry_patch_never(void);
 
-/* The sites of the object that this is compiled into, set by the linker; NULL without sites. */
+/* The sites of the object that includes this header, set by the linker; NULL without sites. */
 extern const struct carry_site __start_carry_sites[] __attribute__((weak, visibility("hidden")));
 extern const struct carry_site __stop_carry_sites[] __attribute__((weak, visibility("hidden")));
 
@@ -351,7 +352,8 @@ CARRY_END_DECLS
         carry_patch_set(carry_open, &carry_op_##name, CARRY_CAST(uintptr_t, carry_function));      \
     }
 
-/* Says that a function is not of the operation's type, about which C only warns. */
+/* The end of messages about a function that is not of the operation's type. C by itself only warns
+ * about such a function. */
 #define CARRY_OP_UNLIKE                                                                            \
     ": the function is not of the result and the arguments that CARRY_OP declares; write one "     \
     "that is, and calls this one"
@@ -426,7 +428,7 @@ template <bool Fits> struct carry_set_check {
 
 /*
  * CARRY_OP_DEFINE_RESOLVED(name, function, resolve)
- *                                    defines an operation with a function that returns its value,
+ *                                    defines an operation. `resolve` returns its value, and is
  *                                    called if sites are patched before the value is set.
  */
 #define CARRY_OP_DEFINE_RESOLVED(name, function, resolve)                                          \
@@ -449,13 +451,15 @@ template <bool Fits> struct carry_set_check {
     extern CARRY_API struct carry_key *const symbol##_export;                                      \
     struct carry_key *const symbol##_export = &symbol
 
+/* Defines a weak key: a static link may contain the original itself. */
 #define CARRY_PATCH_IMPORT(symbol)                                                                 \
     extern CARRY_API struct carry_key *const symbol##_export;                                      \
     __attribute__((weak)) CARRY_PATCH_KEY(symbol, 0, CARRY_NULL);                                  \
     CARRY_PATCH_AT_LOAD(symbol, carry_patch_import(&symbol, symbol##_export),                      \
                         carry_patch_unimport(&symbol))
 
-/* Calls are recognised by the function's address; the address of a pointer would not match. */
+/* Demands the name of a function: the library recognises calls by the function's address, and the
+ * address of a pointer would not match. */
 #define CARRY_BODY_ASSERT(function)                                                                \
     CARRY_ASSERT(CARRY_IS_FUNCTION(function), "CARRY_BODY(" #function "): no name of a function")
 
@@ -474,8 +478,6 @@ template <bool Fits> struct carry_set_check {
                        "CARRY_ALT_KEY and a key\"\n\t"                                             \
                        ".endif\n\t"
 
-/* (CARRY_PATCH_IMPORT defines a weak key: a static link may contain the original itself.) */
-
 /*
  * CARRY_PATCH_OBJECT;   registers the sites of an object that has alternatives by feature, but
  *                       neither defines nor imports an operation or key. In one source file.
@@ -484,8 +486,8 @@ template <bool Fits> struct carry_set_check {
 
 /*
  * Operating-system kernels define CARRY_NO_CONSTRUCTORS and register objects themselves. Elsewhere
- * registration runs before all other constructors of the object, and its end after all destructors:
- * these may use what the object imports.
+ * an object is registered before all its other constructors run, and unregistered after all its
+ * other destructors: these may use what the object imports.
  */
 #ifdef CARRY_NO_CONSTRUCTORS
 #define CARRY_PATCH_AT_LOAD(symbol, load, unload) CARRY_DECLARED

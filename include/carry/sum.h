@@ -23,7 +23,7 @@
  *    be called from any thread and from signal handlers; in an operating-system kernel, only inside
  *    a section that allows the chosen kernel's registers.
  *
- * The checksum does not detect swapped 16-bit words, or 0x0000 changed to 0xffff: it is no proof of
+ * The checksum does not detect swapped 16-bit words, or 0x0000 changed to 0xffff: it does not prove
  * integrity.
  */
 #ifndef CARRY_SUM_H
@@ -35,16 +35,14 @@ CARRY_BEGIN_DECLS
 
 struct carry_key;
 
-/* A run of bytes. The layout is that of POSIX struct iovec. */
+/* A run of bytes, with the layout of POSIX struct iovec. */
 struct carry_slice {
     const void *data;
     size_t size;
 };
 
-/*
- * The partial sum of `size` bytes at `data`, added to `sum`, computed with the kernel chosen for
- * this CPU.
- */
+/* Returns the partial sum of `size` bytes at `data`, added to `sum`. Uses the kernel chosen for
+ * this CPU. */
 CARRY_API uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum);
 
 /*
@@ -61,17 +59,19 @@ CARRY_API uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum);
 CARRY_API uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum);
 
 /*
- * carry_sum_copy() from slices to slices of any size, including 0. Copies the bytes of the `src`
- * slices, in order, to the memory of the `dst` slices, in order, until either list ends. Adds the
- * sum of the copied bytes, as of one run, to *sum. Returns the number of bytes copied. The function
- * writes to the memory that the `dst` slices point to; no `dst` slice may overlap a `src` slice.
+ * Does what carry_sum_copy() does, from slices to slices of any size, including 0. Copies the bytes
+ * of the `src` slices, in order, to the memory of the `dst` slices, in order, until either list
+ * ends. Adds the sum of the copied bytes, taken as one run, to *sum. Returns the number of bytes
+ * copied. The function writes to the memory that the `dst` slices point to; no `dst` slice may
+ * overlap a `src` slice.
  */
 CARRY_API size_t carry_sum_copy_iov(const struct carry_slice *dst, size_t dst_count,
                                     const struct carry_slice *src, size_t src_count, uint32_t *sum);
 
 /*
- * carry_sum_copy() that survives faults as carry_copy_try() of <carry/fault.h> does, with the same
- * contract. Adds the sum of the copied bytes to *sum, and returns how many bytes are left.
+ * Does what carry_sum_copy() does, and survives faults as carry_copy_try() of <carry/fault.h> does,
+ * with the same contract. Adds the sum of the copied bytes to *sum, and returns how many bytes are
+ * left.
  *
  * After a fault, or without carry_fault_acquire(), a second pass sums the copied bytes in `dst`:
  * the sum is exact, whatever happened to the mappings. Bytes of `dst` that the second pass can no
@@ -85,29 +85,31 @@ CARRY_API size_t carry_sum_copy_iov(const struct carry_slice *dst, size_t dst_co
 CARRY_API size_t carry_sum_copy_try(void *dst, const void *src, size_t size, uint32_t *sum);
 
 /*
- * The partial sum, added to `sum`, of `size` bytes from offset `skip` of the concatenated `slices`.
- * Slices may have any size, including odd sizes and 0. Bytes beyond the last slice count as absent.
+ * Returns the partial sum, added to `sum`, of `size` bytes from offset `skip` of the concatenated
+ * `slices`. Slices may have any size, including odd sizes and 0. Bytes beyond the last slice are
+ * ignored.
  */
 CARRY_API uint32_t carry_sum_iov(const struct carry_slice *slices, size_t count, size_t skip,
                                  size_t size, uint32_t sum);
 
-/* Many packets in one call: sums[i] is the seed of slices[i] before the call, and its sum after. */
+/* Sums many packets in one call: sums[i] is the seed of slices[i] before the call, and the sum of
+ * slices[i] after it. */
 CARRY_API void carry_sum_burst(const struct carry_slice *slices, size_t count, uint32_t *sums);
 
-/* The sum folded to 16 bits, in memory order, not inverted. */
+/* Returns the sum folded to 16 bits, in memory order, not inverted. */
 CARRY_API_INLINE uint16_t carry_sum_fold(uint32_t sum) {
     /* Add the exchanged halves: the upper half then holds the sum of both, and their carry. */
     sum += sum << 16 | sum >> 16;
     return (uint16_t)(sum >> 16);
 }
 
-/* The value to store in a header, in memory order. */
+/* Returns the value to store in a header, in memory order. */
 CARRY_API_INLINE uint16_t carry_sum_finish(uint32_t sum) {
     return (uint16_t)~carry_sum_fold(sum);
 }
 
-/* Like carry_sum_finish(), for protocols where a stored 0 means "no checksum" (UDP, RFC 768): 0
- * becomes 0xffff. */
+/* Does what carry_sum_finish() does, for protocols where a stored 0 means "no checksum" (UDP, RFC
+ * 768): returns 0xffff instead of 0. */
 CARRY_API_INLINE uint16_t carry_sum_finish_nonzero(uint32_t sum) {
     uint16_t check = carry_sum_finish(sum);
     return check ? check : 0xffff;
@@ -127,8 +129,9 @@ CARRY_API_INLINE uint32_t carry_sum_combine(uint32_t a, uint32_t b, size_t offse
 #define CARRY_SUM_INLINE_BYTES 64
 
 /*
- * carry_sum() as loads and additions inlined in the caller, without a call. For a `size` known at
- * compile time, at most CARRY_SUM_INLINE_BYTES. carry_sum() does this by itself.
+ * Does what carry_sum() does, with loads and additions inlined in the caller, without a call.
+ * `size` must be known at compile time, and at most CARRY_SUM_INLINE_BYTES. carry_sum() uses this
+ * function for such sizes.
  */
 CARRY_API_INLINE __attribute__((always_inline)) uint32_t
 carry_sum_inline(const void *data, size_t size, uint32_t seed) {
@@ -167,7 +170,8 @@ carry_sum_inline(const void *data, size_t size, uint32_t seed) {
     return (uint32_t)(sum >> 32);
 }
 
-/* The partial sum of `size` bytes at `data`, added to `sum`. Small constant sizes fold inline. */
+/* Returns the partial sum of `size` bytes at `data`, added to `sum`. Small constant sizes are
+ * summed inline. */
 CARRY_API_INLINE uint32_t carry_sum(const void *data, size_t size, uint32_t sum) {
     if (__builtin_constant_p(size) && size <= CARRY_SUM_INLINE_BYTES)
         return carry_sum_inline(data, size, sum);
@@ -175,7 +179,7 @@ CARRY_API_INLINE uint32_t carry_sum(const void *data, size_t size, uint32_t sum)
 }
 
 /*
- * The operation behind carry_sum(), for programs that have its calls patched in their own text:
+ * The operation that carry_sum() calls, for programs that have its calls patched in their own text:
  * see CARRY_OP_IMPORT in <carry/patch.h>. CARRY_OP with other types does not compile.
  *
  *     CARRY_OP(uint32_t, carry_sum, const void *, size_t, uint32_t);
@@ -185,31 +189,31 @@ CARRY_API_INLINE uint32_t carry_sum(const void *data, size_t size, uint32_t sum)
 typedef uint32_t carry_fn_carry_sum(const void *data, size_t size, uint32_t sum);
 CARRY_API extern struct carry_key *const carry_op_carry_sum_export;
 
-/* The operation behind carry_sum_copy(), likewise. */
+/* The operation that carry_sum_copy() calls: see carry_op_carry_sum_export. */
 typedef uint32_t carry_fn_carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum);
 CARRY_API extern struct carry_key *const carry_op_carry_sum_copy_export;
 
 /*
- * The partial sum of the IPv4 pseudo-header (RFC 793, 768), added to `sum`. `src` and `dst` point
- * to 4 address bytes each; `size` is the size of the transport header and data, as a number. The
- * size has 16 bits in any packet that is sent. Before segmentation offload it may be larger: all 32
- * bits count.
+ * Returns the partial sum of the IPv4 pseudo-header (RFC 793, 768), added to `sum`. `src` and `dst`
+ * point to 4 address bytes each; `size` is the size of the transport header and data, in host byte
+ * order. The size has 16 bits in any packet that is sent. Before segmentation offload it may be
+ * larger: all 32 bits count.
  */
 CARRY_API uint32_t carry_sum_pseudo4(const void *src, const void *dst, uint8_t protocol,
                                      uint32_t size, uint32_t sum);
 
 /*
- * The partial sum of the IPv6 pseudo-header (RFC 8200, section 8.1), added to `sum`: 16 address
- * bytes each, and a size of 32 bits (jumbograms). With a routing header, `dst` must be the last
- * segment.
+ * Returns the partial sum of the IPv6 pseudo-header (RFC 8200, section 8.1), added to `sum`. `src`
+ * and `dst` point to 16 address bytes each; `size` is in host byte order and may need all 32 bits
+ * (jumbograms). If the packet has a routing header, `dst` must be the last segment.
  */
 CARRY_API uint32_t carry_sum_pseudo6(const void *src, const void *dst, uint8_t next_header,
                                      uint32_t size, uint32_t sum);
 
 /*
- * The checksum to store after a change of the bytes that it covers (RFC 1624, equation 3): `check`
- * and the result are as stored in the header; `from` and `to` are the covered bytes before and
- * after the change, as loaded from memory. The changed bytes must lie at an even offset of the
+ * Return the checksum to store after a change of the bytes that it covers (RFC 1624, equation 3).
+ * `check` and the result are as stored in the header; `from` and `to` are the covered bytes before
+ * and after the change, as loaded from memory. The changed bytes must lie at an even offset of the
  * covered range. A UDP checksum of 0 means absent: leave it. A UDP result of 0 must be stored as
  * 0xffff.
  */
@@ -224,8 +228,8 @@ CARRY_API_INLINE uint16_t carry_sum_update32(uint16_t check, uint32_t from, uint
     return carry_sum_finish((uint32_t)(sum >> 32));
 }
 
-/* Like carry_sum_update16(), for any even number of bytes: 6 for an Ethernet address, 16 for an
- * IPv6 address. */
+/* Does what carry_sum_update16() does, for any even number of bytes: 6 for an Ethernet address, 16
+ * for an IPv6 address. */
 CARRY_API_INLINE uint16_t carry_sum_update(uint16_t check, const void *from, const void *to,
                                            size_t size) {
     /* ~m of RFC 1624: the complement of a one's complement sum is the sum of the complements. */
@@ -234,7 +238,7 @@ CARRY_API_INLINE uint16_t carry_sum_update(uint16_t check, const void *from, con
     return carry_sum_finish(carry_sum(to, size, sum));
 }
 
-/* Like carry_sum_update16(), for 128 bits: an IPv6 address. */
+/* Does what carry_sum_update16() does, for 128 bits: an IPv6 address. */
 CARRY_API_INLINE uint16_t carry_sum_update128(uint16_t check, const void *from, const void *to) {
     return carry_sum_update(check, from, to, 16);
 }
@@ -256,13 +260,14 @@ struct carry_sum_kernel {
     carry_sum_copy_fn *copy; /* as `sum`, for carry_sum_copy(); NULL for kernels of CRC32c */
 };
 
-/* The name of feature `need` (from 0) of those that kernel `index` needs; NULL beyond the last. */
+/* Returns the name of feature `need`, from 0, of those that kernel `index` needs; NULL beyond the
+ * last. */
 CARRY_API const char *carry_sum_kernel_need(size_t index, size_t need);
 
 /* Describes kernel `index`, from the most portable to the best; returns false beyond the last. */
 CARRY_API bool carry_sum_kernel(size_t index, struct carry_sum_kernel *kernel);
 
-/* Names function `index` of those that the kernels consist of; returns false beyond the last. */
+/* Describes function `index` of those that make up the kernels; returns false beyond the last. */
 CARRY_API bool carry_sum_kernel_code(size_t index, struct carry_kernel_code *code);
 
 /*

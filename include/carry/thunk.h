@@ -30,9 +30,9 @@
  *  - Until carry_thunk_prepare() has returned CARRY_OK, thunks do not know which registers exist:
  *    they hand each call on to the target, without callbacks.
  *
- * x86-64 with the System V ABI, and little-endian AArch64 with AAPCS64: elsewhere CARRY_HAS_THUNKS
- * is 0, there is no CARRY_THUNK, and carry_thunk_prepare() returns CARRY_ERROR_UNSUPPORTED.
- * carry_thunk_any exists only on x86-64 (CARRY_HAS_THUNK_ANY).
+ * Thunks exist on x86-64 with the System V ABI, and on little-endian AArch64 with AAPCS64.
+ * Elsewhere CARRY_HAS_THUNKS is 0, there is no CARRY_THUNK, and carry_thunk_prepare() returns
+ * CARRY_ERROR_UNSUPPORTED. carry_thunk_any exists only on x86-64 (CARRY_HAS_THUNK_ANY).
  *
  * Source: System V ABI, AMD64 supplement, 3.2; Procedure Call Standard for the Arm 64-bit
  * Architecture (AAPCS64), 6.
@@ -78,7 +78,7 @@ struct carry_thunk_call {
     uint64_t vector_size; /* 16, 32 or 64: the widest in use. `leave` may set it to 16 and move xmm1
                            * to its new place: the caller then finds clean upper halves. AArch64:
                            * 16, or the size of a scalable vector, z0 to z7; do not modify it */
-    uint64_t word;        /* 0 in `enter`; `leave` finds the value that `enter` left */
+    uint64_t word;        /* 0 in `enter`; `leave` finds the value that `enter` stored */
     uint64_t library;     /* 0 in `enter`; for <carry/hook.h>, whose callbacks must not touch it */
 };
 
@@ -121,9 +121,9 @@ CARRY_API int carry_thunk_prepare(void);
  * two words of arguments on the stack (eight integers in all, or ten) and of `stack_words` more,
  * and a return address in the thunk. The thunk keeps results in rax, rdx, and zmm0 and zmm1, or ymm
  * or xmm, as wide as in use; AArch64: x0, x1, and q0 to q3. Results in st0 and st1 stay on the x87
- * stack while `leave` runs, which therefore has six or seven places left there. `leave` is not
- * called if the target throws or jumps out. Not for functions that return twice (setjmp, vfork), or
- * that look at their return address (dlsym with RTLD_NEXT).
+ * stack while `leave` runs: only six or seven places are then free for `leave`. `leave` is not
+ * called if the target throws or jumps out. carry_thunk_around is not for functions that return
+ * twice (setjmp, vfork), or that look at their return address (dlsym with RTLD_NEXT).
  *
  * Both thunks leave alone what no call may change. They do not keep what each call may change: zmm8
  * to zmm31, mask registers and r11; AArch64: x9 to x17, q16 to q31, the upper halves of q8 to q15,
@@ -135,11 +135,12 @@ CARRY_API extern const char carry_thunk_around[];
 #if CARRY_HAS_THUNK_ANY
 
 /*
- * For any point of the text, between any two instructions. The text *calls* a stub that pushes r11,
- * puts the address of the struct carry_thunk into r11 and jumps here. The thunk calls `enter`, then
- * returns to the text with all registers as they were, including the flags and r11: general
- * registers, x87, MXCSR, and at least the vectors and masks that carry_xstate_default() names. Only
- * registers of arguments that the callback changed in its struct carry_thunk_call differ.
+ * A thunk for any point of the text, between any two instructions. The text *calls* a stub that
+ * pushes r11, puts the address of the struct carry_thunk into r11 and jumps here. The thunk calls
+ * `enter`, then returns to the text with all registers as they were, including the flags and r11:
+ * general registers, x87, MXCSR, and at least the vectors and masks that carry_xstate_default()
+ * names. Only registers of arguments that the callback changed in its struct carry_thunk_call
+ * differ.
  *
  * The call writes into the 128 bytes below the stack pointer. If the text may keep something there,
  * it must first step over these bytes with lea -128(%rsp), %rsp, which changes no flag, and back
@@ -155,9 +156,9 @@ CARRY_API extern const char carry_thunk_any[];
 /*
  * Stubs made by the compiler. `name` becomes a function, which the program must declare with the
  * type of the target. `descriptor` is a struct carry_thunk that the same source file must define.
- * In C++ both must be extern "C"; in C the descriptor may be static. If it is neither static nor
- * hidden, C code of a shared object may find another object's descriptor of that name; the stub
- * never does. At file scope:
+ * In C++ both must be extern "C"; in C the descriptor may be static. If the descriptor is neither
+ * static nor hidden, C code of a shared object may find another object's descriptor of that name;
+ * the stub never does. At file scope:
  *
  *     CARRY_THUNK(name, descriptor)           uses carry_thunk_enter
  *     CARRY_THUNK_AROUND(name, descriptor)    uses carry_thunk_around

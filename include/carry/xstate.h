@@ -55,7 +55,7 @@ enum carry_xstate_component {
 #define CARRY_XSTATE_LEGACY   512 /* FXSAVE; then the header: XSTATE_BV, XCOMP_BV, 48 zero bytes */
 #define CARRY_XSTATE_EXTENDED 576 /* the lowest offset of components from AVX on */
 
-/* The name of a component, such as "AVX", and a description of one line. */
+/* Return the name of a component, such as "AVX", and its description in one line. */
 CARRY_API const char *carry_xstate_name(unsigned component);
 CARRY_API const char *carry_xstate_description(unsigned component);
 
@@ -69,7 +69,7 @@ enum carry_xstate_form {
 struct carry_xstate_part {
     uint32_t size;   /* in bytes; 0 if the machine lacks the component */
     uint32_t offset; /* in the standard form; 0 if that form has no place for the component */
-    bool supervisor; /* belongs to IA32_XSS, so only operating-system kernels save it */
+    bool supervisor; /* a component of IA32_XSS, so only operating-system kernels save it */
     bool aligned;    /* in the compact form, starts at a multiple of 64 */
     bool lazy;       /* the system may withhold it until it is first used (IA32_XFD) */
 };
@@ -93,28 +93,32 @@ struct carry_xstate_layout {
  * masks are still reported: the layout describes the machine, not what the library uses of it. */
 CARRY_API void carry_xstate_layout(struct carry_xstate_layout *layout);
 
-/* Returns the bytes of an image of the components of `mask` that the layout has, including the
- * legacy area and the header; 512 if the layout has no XSAVE. Not always a multiple of 64. */
+/*
+ * Returns the size, in bytes, of an image of the components of `mask` that the layout has. The
+ * legacy area and the header are included. Returns 512 if the layout has no XSAVE, and 0 if `form`
+ * is not a form. Not always a multiple of 64.
+ */
 CARRY_API size_t carry_xstate_size(const struct carry_xstate_layout *layout, uint64_t mask,
                                    enum carry_xstate_form form);
 
-/* Returns where a component of `mask` starts in such an image; 0 if the image does not hold it.
- * (x87 starts at 0 too, but every image holds it.) */
+/* Returns where a component of `mask` starts in an image as carry_xstate_size() counts it; 0 if the
+ * image does not hold the component. (x87 starts at 0 too, but every image holds it.) */
 CARRY_API size_t carry_xstate_offset(const struct carry_xstate_layout *layout, uint64_t mask,
                                      enum carry_xstate_form form, unsigned component);
 
 /* --- The registers of this CPU --- */
 
-/* The components that the operating system has enabled and the library uses. */
+/* Returns the components that the operating system has enabled and the library uses. */
 CARRY_API uint64_t carry_xstate_enabled(void);
 
-/* The enabled components except PKRU and TILEDATA: those to keep across a switch. */
+/* Returns the enabled components except PKRU and TILEDATA: those to keep across a switch. */
 CARRY_API uint64_t carry_xstate_default(void);
 
-/* The components that are in use now. */
+/* Returns the components that are in use now. */
 CARRY_API uint64_t carry_xstate_in_use(void);
 
-/* Bytes of an area for the components of `mask`, a multiple of CARRY_XSTATE_ALIGN. */
+/* Returns the size of an area for the components of `mask`, in bytes: a multiple of
+ * CARRY_XSTATE_ALIGN. */
 CARRY_API size_t carry_xstate_area_size(uint64_t mask);
 
 /*
@@ -126,9 +130,9 @@ CARRY_API uint64_t carry_xstate_save(void *area, uint64_t mask);
 /*
  * Loads the components of `mask` from an area that carry_xstate_save() or carry_xstate_initial()
  * wrote. Components that were not in use become initial. CPUs with XSAVE may also put them out of
- * use, and all measured CPUs do. The area must have carry_xstate_area_size(mask) bytes: a CPU may
- * read all of a component, in use or not. An area from elsewhere must be checked with
- * carry_xstate_check() first: an invalid header faults.
+ * use, and all CPUs measured do. The area must have carry_xstate_area_size(mask) bytes: a CPU may
+ * read all of a component, in use or not. An area that any other code wrote must be
+ * checked with carry_xstate_check() first: an invalid header faults.
  */
 CARRY_API void carry_xstate_load(const void *area, uint64_t mask);
 

@@ -20,7 +20,7 @@ struct SumRegisters {
     asmjit::arm::GpX copy; /* the destination, if the code copies */
 };
 
-/* Writes the code. It clobbers x4 to x8, flags, v0 to v5 */
+/* Writes the code, which clobbers x4 to x8, flags, and v0 to v5. */
 class SumEmitter {
   public:
     SumEmitter(asmjit::a64::Assembler &assembler, const SumPlan &sum_plan, const SumRegisters &at);

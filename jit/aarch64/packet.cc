@@ -251,7 +251,8 @@ class Ops final : public PacketOps {
         a.str(w6, member(offsetof(Found, expected)));
     }
 
-    /* Adds words of 32 bits: in any order, they fold to the same 32 bits unless all are 0. */
+    /* Adds the pseudo-header in words of up to 64 bits. Not all of them are 0, so neither their
+     * sizes nor their order change the sum folded to 32 bits. */
     void list_pseudo(size_t index) override {
         const PlannedSum &sum = plan.sums[index];
         a.str(w6, member(offsetof(Found, cover_size)));
@@ -292,8 +293,8 @@ class Ops final : public PacketOps {
         a.strb(w6, member(offsetof(Found, verdict)));
     }
 
-    /* Compares the field to the sum that offload writes: the pseudo-header's, for large sends
-       without the length. */
+    /* Compares the field to the sums that offload writes: the sum of the pseudo-header or, for
+       large sends, the sum of the pseudo-header without its length. */
     void list_partial_or_bad(size_t index) override {
         constexpr uint32_t EQUAL = 4; /* the flag Z */
         a.mov(w8, CARRY_VERDICT_BAD);
@@ -419,7 +420,7 @@ class Ops final : public PacketOps {
     }
 
   private:
-    /* Returns bytes of the frame; may use x16. */
+    /* Returns the operand for bytes of the frame; may use x16. */
     Mem data(uint32_t offset, uint32_t size) {
         if (offset <= NEAR_MAX || offset % size == 0)
             return ptr(x3, static_cast<int32_t>(offset));
@@ -427,7 +428,8 @@ class Ops final : public PacketOps {
         return ptr(x3, x16);
     }
 
-    /* Returns a member of struct carry_frame, and a member of the sum that is being listed. */
+    /* Return the operands for a member of struct carry_frame, and for a member of the sum that is
+       being listed. */
     static Mem frame(size_t offset) {
         return ptr(x0, static_cast<int32_t>(offset));
     }

@@ -7,8 +7,8 @@
  * Clobbers: x0 to x2, x4 to x8, flags, v0 to v5
  *
  * Words of 64 bits are added with carry. Vectors add neighbouring 16-bit words into 32-bit lanes
- * (UADALP). The sum of PART_BYTES fits into 32 bits, so it also fits into the lanes, and so does
- * their sum.
+ * (UADALP). The sum of PART_BYTES fits into 32 bits, so no lane overflows, and neither does the sum
+ * of the lanes.
  */
 #include "emit_sum.h"
 
@@ -29,7 +29,8 @@ constexpr uint64_t PART_BYTES = 0x20000; /* 2^16 words below 2^16 add up to less
 constexpr uint64_t SCALAR_STRAIGHT_MAX = 512;
 constexpr uint64_t VECTOR_STRAIGHT_MAX = 1024;
 
-/* From this size on vectors need fewer instructions: 6 for 64 bytes, not 12, and 12 at the end. */
+/* From this size on, vectors need many fewer instructions: 6 instead of 12 for every 64 bytes, plus
+ * 11 for the whole sum. */
 constexpr uint64_t VECTOR_MIN = 192;
 
 } // namespace
@@ -273,8 +274,8 @@ void SumEmitter::add_run(const Gp &total) {
     fold(total);
 }
 
-/* Computes the folds of <carry/sum.h>. The upper half of the sum plus the sum rotated by 16 bits is
-   the folded sum. */
+/* Computes the folds of <carry/sum.h>: adds the sum rotated by 16 bits to the sum. The upper half
+   of the result is the folded sum. */
 void SumEmitter::finish() {
     fold(x0);
     if (plan.result == CARRY_JIT_PARTIAL)

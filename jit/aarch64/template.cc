@@ -100,7 +100,7 @@ class Ops final : public TemplateOps {
         return asmjit::arm::GpX(5 + static_cast<uint32_t>(accumulator));
     }
 
-    /* Returns the bytes at an offset; may use x4, and does not change flags. */
+    /* Returns the operand for the bytes at an offset; may use x4, and does not change flags. */
     Mem bytes(const Gp &base, uint32_t offset) {
         if (offset <= NEAR_MAX)
             return ptr(base, static_cast<int32_t>(offset));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sums by vectors that straddle no cache lines. A masked load reads the head: the bytes before the
- * first line. If the head has an odd size, the words after it begin at odd offsets, and their sum
- * is that of words with swapped bytes. Therefore the accumulator and the head are rotated by 8
- * bits, and the total is rotated back at the end.
+ * first line. If the head has an odd size, the words after it begin at odd offsets, so the bytes of
+ * their sum are swapped. Therefore the accumulator and the head are rotated by 8 bits, and the
+ * total is rotated back at the end.
  */
 #include "emit_sum.h"
 
@@ -14,7 +14,7 @@ using namespace asmjit::x86;
 namespace {
 
 constexpr uint32_t LINE_BYTES = 64;
-constexpr uint32_t TURNS = 9; /* the vector that holds the bits by which the head is rotated */
+constexpr uint32_t TURNS = 9; /* this vector holds how many bits the head is rotated by */
 
 } // namespace
 
@@ -34,8 +34,8 @@ void SumEmitter::count_head(int32_t offset) {
     a.and_(head, LINE_BYTES - 1);
 }
 
-/* Adds the head, and advances past it. Sets scratch[4] to the bits by which the total is
-   rotated. */
+/* Adds the head, and advances past it. With an alignment of 1, sets scratch[4] to the number of
+   bits by which the sum is rotated. */
 void SumEmitter::add_head(int32_t offset, uint64_t alignment) {
     const Gp head = at.scratch[3], turn = at.scratch[4].r32();
     set_mask(head);
@@ -68,8 +68,9 @@ void SumEmitter::add_last_vectors(int32_t offset) {
     const Gp left = at.scratch[3], index = at.scratch[2], zero = at.scratch[0];
     set_mask(left);
     add_words_of(load_masked(offset), 0);
-    /* If no byte is left for the second load, it repeats the address of the first: there may be no
-       page after that, which costs hundreds of cycles even if all bytes are masked out. */
+    /* If no byte is left for the second load, it repeats the address of the first load: the page
+     * after the data may be inaccessible, and a load there costs hundreds of cycles even if all
+     * bytes are masked out. */
     a.xor_(zero.r32(), zero.r32());
     a.mov(index.r32(), LINE_BYTES);
     a.sub(left.r32(), LINE_BYTES);
@@ -79,7 +80,8 @@ void SumEmitter::add_last_vectors(int32_t offset) {
     add_words_of(load_masked(index, offset), 1);
 }
 
-/* Adds a run of one size, at most PART_BYTES, whose head is counted. */
+/* Adds a run of one size, at most PART_BYTES. count_head() must have found a head that is not
+   empty. */
 void SumEmitter::add_misaligned(int32_t offset, uint64_t bytes, uint64_t alignment) {
     const uint64_t lines = (bytes - (LINE_BYTES - 1)) / LINE_BYTES;
     const Gp left = at.scratch[3].r32();

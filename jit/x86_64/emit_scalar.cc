@@ -8,7 +8,7 @@ using namespace asmjit::x86;
 
 namespace {
 
-/* The fewest words for which two or three chains are faster than fewer. */
+/* The fewest words for which two chains are faster than one, and three faster than two. */
 constexpr uint64_t TWO_CHAINS_MIN = 6;
 constexpr uint64_t THREE_CHAINS_MIN = 15;
 
@@ -55,7 +55,7 @@ void SumEmitter::load(const Gp &to, int32_t offset, uint32_t bytes) {
         a.mov(target_at, to.r8());
 }
 
-/* Returns a register to load into: the sum's own if that has no value yet. */
+/* Returns a register to load into: the register of the sum itself if the sum has no value yet. */
 Gp SumEmitter::free_register(const Chain &chain) const {
     return chain.limit ? at.scratch[0] : chain.sum;
 }

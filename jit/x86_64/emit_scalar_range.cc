@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Emits sums by add and adc of runs of many sizes: the end, then blocks, then words by the size's
-   bits. */
+/* Emits code that sums runs of varying sizes with add and adc: first the end, then blocks, then
+   words by the bits of the size. */
 #include "emit_sum.h"
 
 namespace carry::jit {
 
 using namespace asmjit::x86;
 
-/* Returns how often sizes have this bit. */
+/* Returns how often the sizes contain the bit `bit`. */
 SumEmitter::Often SumEmitter::often(const SumSizes &sizes, uint64_t bit) {
     if (sizes.min / bit == sizes.max / bit)
         return sizes.min & bit ? Often::ALWAYS : Often::NEVER;

@@ -13,7 +13,7 @@ using namespace asmjit::x86;
 
 namespace {
 
-/* Returns the feature's bit if it is present. */
+/* Returns the feature's bit if it is present, and 0 otherwise. */
 uint64_t bit_if(bool present, SumFeature feature) {
     return present ? feature : uint64_t{0};
 }

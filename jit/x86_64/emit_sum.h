@@ -47,8 +47,8 @@ struct SumTarget {
 };
 
 /*
- * Sets `target` to the features of this CPU for vectors of `vector_bits`, or, if that is 0,
- * of the size that it prefers. Returns false if the CPU lacks such vectors.
+ * Sets `target` to the features of this CPU for vectors of `vector_bits`. If that is 0, the size is
+ * the one that this CPU prefers. Returns false if the CPU lacks such vectors.
  */
 bool find_sum_target(uint32_t vector_bits, SumTarget &target);
 
@@ -93,7 +93,7 @@ class SumEmitter {
 
     /*
      * Add the bytes at data + offset, a multiple of `alignment`. Clobber the pointers and the size,
-     * except for one fixed size below SUM_ALIGNED_MIN.
+     * except for one fixed size up to STRAIGHT_MAX.
      */
     void add(int32_t offset, uint64_t size, uint64_t alignment = 1);
     void add(int32_t offset, const SumSizes &sizes, uint64_t alignment = 1);
@@ -113,7 +113,7 @@ class SumEmitter {
     SumRegisters at;
 
   private:
-    static constexpr uint64_t BLOCK_BYTES = 256; /* bytes that a loop of words adds in a turn */
+    static constexpr uint64_t BLOCK_BYTES = 256; /* bytes that each round of a loop of words adds */
 
     /* Exact sizes up to this one are summed without a loop. */
     static constexpr uint64_t STRAIGHT_MAX = 512;
@@ -122,7 +122,7 @@ class SumEmitter {
     static constexpr uint32_t LANES = 8;
     static constexpr uint32_t HEAD_LANE = LANES - 1;
 
-    /* Bytes of a part: its words, with those of a head, add up to less than 2^32. */
+    /* Bytes of a part: its words and the words of a head add up to less than 2^32. */
     static constexpr uint64_t PART_BYTES = 0x20000 - 0x200;
 
     /* A sum that grows by add and adc. */
@@ -137,7 +137,7 @@ class SumEmitter {
         asmjit::Label label;
     };
 
-    /* How often sizes have a bit. */
+    /* How often the sizes of a run contain a bit. */
     enum class Often { NEVER, SOMETIMES, ALWAYS };
 
     bool copies() const;
@@ -152,7 +152,7 @@ class SumEmitter {
     void split_range(const SumSizes &sizes, uint64_t lower_max, const Lower &lower,
                      const Upper &upper);
 
-    /* emit_scalar.cc */
+    /* emit_scalar.cc; emit_sum.cc defines settle() */
     template <typename Term> void add_term(Chain &chain, const Term &term, uint64_t limit);
     void add_register(const asmjit::x86::Gp &term, uint64_t limit);
     void settle(Chain &chain);

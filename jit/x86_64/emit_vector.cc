@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Emits sums by vectors: dot products with ones, as src/sum/x86_64/dot.h explains. The words' sign
- * bits are flipped, and 0x8000 is added for each word, also for those that a masked load sets to 0.
- * The sum of all lanes modulo 2^32 is that of the words, since the sum of a part is less than 2^32.
- * If multiplications slow the core down, shifts and additions produce the same sums of signed
- * words.
+ * Emits code that sums with vectors: by dot products with ones, as src/sum/x86_64/dot.h explains.
+ * The words' sign bits are flipped, and 0x8000 is added for each word, also for each word that a
+ * masked load sets to 0. The sum of all lanes modulo 2^32 is the sum of the words, since the sum of
+ * a part is less than 2^32. If multiplications slow the core down, shifts and additions produce the
+ * same sums of signed words.
  */
 #include "emit_sum.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t WORDS = 8; /* the vector that was loaded last */
 constexpr uint32_t FLIP = 14; /* 0x8000 in every word */
-constexpr uint32_t ONES = 15; /* 1 in every word; with SUM_SHIFTS, the upper words of lanes */
+constexpr uint32_t ONES = 15; /* 1 in every word; with SUM_SHIFTS, scratch for shifted words */
 
 constexpr uint64_t EIGHT_LANES_MIN = 12; /* with fewer vectors, merging lanes costs too much */
 constexpr uint64_t MASKED_MIN = 16;      /* shorter rests are summed as words */
@@ -254,7 +254,7 @@ void SumEmitter::add_part(int32_t offset, uint64_t bytes) {
 }
 
 /*
- * Adds at most PART_BYTES. In long runs, loads that straddle lines cost more than aligning them;
+ * Adds at most PART_BYTES. In long runs, loads that straddle lines cost more than alignment does;
  * then aligned and misaligned data have code of their own.
  */
 void SumEmitter::add_vectors(int32_t offset, uint64_t bytes, uint64_t alignment) {

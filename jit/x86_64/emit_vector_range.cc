@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Emits sums by vectors of runs of many sizes: blocks, then vectors by the size's bits, then the
-   rest. */
+/* Emits code that sums runs of varying sizes with vectors: first blocks, then vectors by the bits
+   of the size, then the rest. */
 #include "emit_sum.h"
 
 #include <numeric>
@@ -15,8 +15,8 @@ constexpr uint64_t MASKED_SHORT_MAX = 128;
 
 } // namespace
 
-/* Sets scratch[3] to the bytes of the next part: only whole vectors if there are no masked loads.
-   Returns the sizes of parts. */
+/* Sets scratch[3] to the size of the next part: whole vectors only, if there are no masked loads.
+   Returns the sizes that parts may have. */
 SumSizes SumEmitter::choose_part(const SumSizes &sizes) {
     const Gp part = at.scratch[3];
     const bool one = sizes.max <= PART_BYTES;
@@ -44,7 +44,7 @@ void SumEmitter::add_part_blocks(int32_t offset, const SumSizes &sizes) {
     a.bind(none);
 }
 
-/* Makes k1 select the first bytes of a vector: `bytes` modulo 256, at most its size. */
+/* Makes k1 select the first bytes of a vector: `bytes` modulo 256, at most the vector's size. */
 void SumEmitter::set_mask(const Gp &bytes) {
     const Gp mask = at.scratch[1];
     a.mov(mask, -1);
@@ -149,9 +149,9 @@ void SumEmitter::add_masked_range(int32_t offset, const SumSizes &sizes) {
 }
 
 /*
- * Adds short runs. Multiples of 4 are sizes of headers. These repeat, so branches on their bits are
- * predicted, and words are faster than vectors. Other sizes are assumed to vary from call to call:
- * a masked load has no branch to mispredict.
+ * Adds short runs. Multiples of 4 are sizes of headers. Such sizes repeat, so branches on their
+ * bits are predicted, and words are faster than vectors. Other sizes are assumed to vary from call
+ * to call: a masked load has no branch to mispredict.
  */
 void SumEmitter::add_short_range_by_mask(int32_t offset, const SumSizes &sizes) {
     if (!(sizes.multiple % 4))

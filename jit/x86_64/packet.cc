@@ -137,7 +137,8 @@ class Ops final : public PacketOps {
         a.adc(rax, 0);
     }
 
-    /* Keeps registers below the stack pointer: it does not move, for debuggers. */
+    /* Keeps registers below the stack pointer. The stack pointer does not move, so that debuggers
+     * find the caller. */
     void sum_content() override {
         int32_t below = 0;
         a.mov(eax, r9d);
@@ -250,7 +251,8 @@ class Ops final : public PacketOps {
         a.mov(member(index, offsetof(Found, expected)), eax);
     }
 
-    /* Adds words of 32 bits: in any order, they fold to the same 32 bits unless all are 0. */
+    /* Adds the pseudo-header as words of 32 bits. Unless all words are 0, their order does not
+     * change the folded 32 bits. */
     void list_pseudo(size_t index) override {
         const PlannedSum &sum = plan.sums[index];
         a.mov(member(index, offsetof(Found, cover_size)), ecx);
@@ -292,8 +294,8 @@ class Ops final : public PacketOps {
         a.mov(member(index, offsetof(Found, verdict), 1), verdict);
     }
 
-    /* Compares the field to the sum that offload writes: the pseudo-header's, for large sends
-       without the length. */
+    /* Compares the field to the sums that offload writes: the sum of the pseudo-header or, for
+       large sends, the sum of the pseudo-header without its length. */
     void list_partial_or_bad(size_t index) override {
         const Label partial = a.newLabel(), bad = a.newLabel();
         list_verdict(index, CARRY_VERDICT_BAD);
@@ -436,8 +438,8 @@ class Ops final : public PacketOps {
     }
 
   private:
-    /* Returns bytes of the frame, a member of struct carry_frame, the stored checksum, and a member
-       of a listed sum. */
+    /* Return operands: for bytes of the frame, for a member of struct carry_frame, for the stored
+       checksum, and for a member of a listed sum. */
     static Mem data(uint32_t offset, uint32_t size) {
         return Mem(r8, displacement(offset), size);
     }
@@ -456,8 +458,8 @@ class Ops final : public PacketOps {
         return Mem(rsi, displacement(index * sizeof(Found) + offset), size);
     }
 
-    /* Sets a bit of eax for each byte of the source port that is equal to the byte of a port in
-       ports_table; from bit 8 on, for the destination port. */
+    /* Compares the ports with ports_table. Sets some of bits 0 to 7 of eax if the source port is in
+       the table, and some of bits 8 to 15 if the destination port is. */
     void find_tunnel_ports(const Ports &ports) {
         a.movd(xmm1, data(ports.offset, 4));
         a.pshuflw(xmm0, xmm1, 0x00);

@@ -13,7 +13,7 @@ from conan.tools.gnu import PkgConfigDeps
 from conan.tools.layout import basic_layout
 from conan.tools.meson import Meson, MesonToolchain
 
-# The packages of Conan, and the linker's name for each library.
+# Conan's packages, and their names in the requirements of a component.
 COMPRESSION = {
     "bzip2/[>=1.0.8 <2]": "bzip2::bzip2",
     "lz4/[>=1.9 <2]": "lz4::lz4",

@@ -9,7 +9,7 @@ struct call {
 
 static struct cpu cpus[CPUS];
 static unsigned running = 1;
-static struct call interrupting[CPUS]; /* call on each CPU, in an interrupt; NULL function: done */
+static struct call interrupting[CPUS]; /* what each CPU runs in an interrupt; NULL: done */
 static struct call main_program;       /* main program of the second CPU */
 
 struct cpu *cpu_of(unsigned index) {
@@ -49,8 +49,8 @@ void cpu_poll(void) {
     cpu_interrupts_restore(flags);
 }
 
-/* Waits until a call has returned. Polls meanwhile: the other CPU may wait for this one, whose
-   interrupts may be off. */
+/* Polls until a call has returned: the other CPU may wait for this CPU, whose interrupts may be
+   off. */
 static void wait_until_done(struct call *call) {
     while (__atomic_load_n(&call->function, __ATOMIC_ACQUIRE)) {
         cpu_poll();
@@ -58,7 +58,7 @@ static void wait_until_done(struct call *call) {
     }
 }
 
-/* Handles the interrupt of a request, which polling may have carried out before. */
+/* Handles the interrupt of a request. Polling may have run the requested call before. */
 static bool handle_call(struct trap_frame *frame) {
     (void)frame;
     cpu_poll();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the tests of frames around code that faults. */
+/* Declarations for the tests of frames around code that faults. */
 #ifndef BAREMETAL_FRAMES_H
 #define BAREMETAL_FRAMES_H
 

@@ -128,16 +128,17 @@ static int open_session(const struct carry_text_run *runs, size_t count, bool qu
 }
 
 /*
- * Whether the other CPU waits in an interrupt handler. It waits while text is written: QEMU's
- * threads lose writes to a page that another thread translates at that moment. Between the steps of
- * a commit, it continues where it was interrupted, and executes the text as it then is.
+ * Whether the other CPU waits in an interrupt handler (`holds`). It waits while text is written:
+ * QEMU's threads lose writes to a page that another thread translates at that moment. Between the
+ * steps of a commit, unless `stopped`, it continues where it was interrupted, and executes the text
+ * as it then is.
  */
 static bool holds;
 static bool stopped;
 
 /*
- * Whether the other CPU keeps running (`live`): possible if all of QEMU is one thread, and no site
- * needs a guard.
+ * Whether the other CPU keeps running while text is written (`live` on the command line): possible
+ * if all of QEMU is one thread, and no site needs a guard.
  */
 static bool writes_live;
 
@@ -191,7 +192,7 @@ static bool close_session(bool keep) {
     return true;
 }
 
-/* Synchronises all CPUs. `break=sync` omits the second synchronisation of each live commit. */
+/* Synchronises all CPUs. `break=sync` omits every second synchronisation. */
 static void synchronise_cpus(void) {
     static unsigned count;
     if (!breaks_sync || ++count % 2)
@@ -206,10 +207,8 @@ static bool breaks_stop;
 static uint64_t flags_before_stop;
 unsigned host_stops_refused;
 
-/*
- * Returns whether no CPU was interrupted inside a site. Suspended threads called thread_switch(),
- * so they are outside too.
- */
+/* Returns whether no CPU was interrupted inside a site. Suspended threads called thread_switch(),
+ * so they are outside sites too. */
 static bool all_outside(void) {
     for (unsigned i = 0; i < cpu_count(); i++)
         for (const struct interrupted *each = cpu_of(i)->interrupted; each; each = each->outer)
@@ -225,8 +224,8 @@ static void let_run(unsigned tries) {
         cpu_pause();
 }
 
-/* Stops all CPUs outside sites; returns false after too many tries. `break=stop` does not check
-   where the other CPU was interrupted. */
+/* Stops all CPUs outside sites; returns false after too many tries. With `break=stop`, does not
+   check where CPUs were interrupted. */
 static bool stop_cpus(void) {
     flags_before_stop = cpu_interrupts_off();
     for (unsigned i = 0; i < STOP_TRIES; i++) {
@@ -289,8 +288,8 @@ const struct carry_text_host *carry_host_text(void) {
 }
 
 /*
- * Guards a site: a CPU that traps there retries until the site is complete. Its interrupts may be
- * off, so it answers requests of the writing CPU here.
+ * Guards a site: a CPU that traps there retries until the site is complete. Interrupts may be off
+ * on that CPU, so it answers requests of the writing CPU here.
  */
 static bool wait_at_site(struct trap_frame *frame) {
     uintptr_t site = *trap_pc(frame) - TRAP_BREAKPOINT_BYTES;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Interrupt flags as a table of operations, as in kernels that run on a machine or under a
- * hypervisor. Patched sites hold the native instructions; other sites call through the table.
+ * The operations on interrupt flags as a table, as in kernels that run on a machine or under a
+ * hypervisor. A patched site holds the native instruction, or calls a function of the table
+ * directly; a site that is not patched calls it through a pointer.
  */
 #ifndef BAREMETAL_INTERRUPTS_H
 #define BAREMETAL_INTERRUPTS_H

@@ -34,13 +34,13 @@ typedef bool trap_handler(struct trap_frame *frame);
 trap_handler *trap_set(enum trap_vector vector, trap_handler *handler);
 
 /*
- * Functions on the table of copies that survive faults: trap_break_row() shifts row `index` by one
- * byte, and trap_note_rows() prints the rows that were reached.
+ * Functions for the fault table of copies that survive faults: trap_break_row() shifts row `index`
+ * by one byte, and trap_note_rows() prints the rows that were reached.
  */
 void trap_break_row(size_t index);
 void trap_note_rows(void);
 
-/* The number of faults that rows of the table have survived. */
+/* The number of faults from which copies have recovered by a row of the table. */
 extern uint64_t trap_fixed;
 
 /* Handles a trap: trap.S calls it with interrupts off. */
@@ -74,7 +74,7 @@ struct cpu {
     struct cpu *self;
     unsigned index;
     unsigned id;             /* the target of interrupts from the other CPU */
-    unsigned preemption_off; /* how often preemption was disabled */
+    unsigned preemption_off; /* the depth of nesting: preemption is on at 0 */
     bool in_interrupt;
     bool in_nmi;
     struct carry_section_thread *thread; /* the running thread; NULL: it has no vector state */
@@ -89,7 +89,8 @@ void cpu_prepare(unsigned index);
 unsigned cpu_count(void);
 void cpu_start_second(void);
 
-/* Runs `function` on the other CPU, in its interrupt handler, and waits until it has returned. */
+/* Runs `function` on the other CPU, in its interrupt handler, and waits until it has returned. Does
+ * nothing if there is no other CPU. */
 void cpu_call_other(void (*function)(void *), void *argument);
 
 /* Stops the other CPU in its interrupt handler, and releases it. */
@@ -188,7 +189,8 @@ void *thread_begin(void *end, void (*run)(void *), void *argument);
 
 enum page_flag { PAGE_PRESENT = 1, PAGE_WRITABLE = 2, PAGE_USER = 4 };
 
-/* Maps page `index` of a window to memory of its own, or changes its permissions. */
+/* Maps page `index` of a window to page `index` % 64 of the window's memory, or changes its
+   permissions. */
 void page_map(uint64_t window, unsigned index, unsigned flags);
 void page_unmap(uint64_t window, unsigned index);
 
@@ -224,7 +226,7 @@ void host_prepare(void);
  */
 extern unsigned host_races;
 
-/* Counts the stops of all CPUs that were given up because a CPU was inside a site. */
+/* Counts the tries to stop all CPUs that failed because a CPU was inside a site. */
 extern unsigned host_stops_refused;
 
 /* --- Output: print.c, and serial.c of the architecture --- */
@@ -241,7 +243,8 @@ void kernel_exit(int status) __attribute__((noreturn));
 
 /*
  * Look up `name` on the command line, as in "break=sync break=row:3", and return whether it is
- * there, the text that follows it (NULL: none), and the number that follows it.
+ * there, the text that follows it, and the number that follows it. If `name` is not there, the
+ * text is NULL, and the number is `otherwise`.
  */
 bool kernel_option(const char *name);
 const char *kernel_option_text(const char *name);

@@ -37,8 +37,8 @@ void carry_host_vectors_allow(void) {
 
 /*
  * Defers loading of the thread's state. This kernel has no user mode at whose entry the state could
- * be loaded. Instead, the first vector instruction of a lazy thread traps after it continues (#NM
- * by CR0.TS, CPACR_EL1.FPEN), and the handler loads the state.
+ * be loaded. Instead, once a lazy thread continues, its first vector instruction traps (#NM by
+ * CR0.TS, CPACR_EL1.FPEN), and the handler loads the state.
  */
 bool carry_host_section_defer(struct carry_section_thread *thread) {
     (void)thread;

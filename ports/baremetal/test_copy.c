@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests copies that survive page faults: copyin and copyout of kernels, with a fault at every byte
- * of either side.
+ * of the user's side. Also tests refused ranges, permissions, and single accesses.
  */
 #include "harness/oracle.h"
 #include "harness/tap.h"
@@ -106,8 +106,8 @@ static void test_every_byte(const char *name, bool (*stops_at)(size_t size, size
            name, trap_fixed - before, faults);
 }
 
-/* Returns whether copyin() stops like in copyin_stops_at(), and the sum of the copied bytes is
-   right. */
+/* Returns whether copyin_sum() stops as in copyin_stops_at(), and the sum of the copied bytes is
+ * correct. */
 static bool copyin_sum_stops_at(size_t size, size_t good) {
     uint32_t sum = 0x1234;
     struct oracle oracle = oracle_start(sum);
@@ -186,7 +186,7 @@ static bool look_at_flags(struct trap_frame *frame) {
     return true;
 }
 
-/* Tests that only the code that obtained the permission has it, and not an interrupt handler. */
+/* Tests that only the code that obtained the permission has it, and not the handler of its trap. */
 static void test_trap(void) {
     if (!page_protects_user()) {
         tap_skip("SMAP or PAN in handlers", "this CPU lacks it");

@@ -9,7 +9,7 @@
 #define ROUNDS 2000
 #define NONE   ((const volatile uint8_t *)UINT64_C(0x8000000000000000))
 
-/* Reads a byte. The barrier completes all earlier accesses of the program before the fault. */
+/* Reads a byte. The barrier makes the compiler put all earlier accesses before the fault. */
 static void touch_address(const volatile uint8_t *address) {
     __asm__ volatile("" : : : "memory");
     (void)*address;
@@ -50,7 +50,7 @@ static void test_one(void) {
 
 /* --- Nested --- */
 
-/* Runs the previous function in a frame, and then faults itself, like the functions that follow. */
+/* Runs a function in a frame that catches its fault, and then faults itself. */
 static void fault_in_two_frames(void) {
     is_caught(touch_hole, HOLE);
     touch_next();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests the table of operations on interrupt flags: also while it changes under the other CPU. */
+/* Tests the table of operations on interrupt flags: also while one CPU runs the operations and the
+   other changes the table, and while both change it. */
 #include "harness/tap.h"
 #include "interrupts.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests every kernel of every table in sections, at all sizes and alignments, in a thread and in
- * interrupts of the timer. The thread has numbers in all vector registers, which each section must
- * preserve.
+ * Tests every kernel of every table in sections, at all sizes up to a limit and some larger ones,
+ * at all alignments, in a thread and in interrupts of the timer. The thread has numbers in all
+ * vector registers, which each section must preserve.
  */
 #include "harness/oracle.h"
 #include "harness/rng.h"
@@ -39,7 +39,7 @@ static size_t next_size(size_t size) {
     return ends[i];
 }
 
-/* Returns a target of random alignment, filled with bytes that differ from the copied ones. */
+/* Returns a target of random alignment, whose first `size` + 1 bytes hold BESIDE. */
 static uint8_t *prepare_target(size_t size) {
     uint8_t *to = target + rng_below(STARTS);
     memset(to, BESIDE, size + 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests sites of every kind, at every offset in a line or page, patched while the other CPU runs
- * them.
+ * Tests sites at every offset in a line or page, patched while the other CPU runs them: sites of
+ * all kinds that may change while threads run.
  */
 #include "harness/placed.h"
 #include "harness/tap.h"

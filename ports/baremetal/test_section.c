@@ -29,7 +29,8 @@ static struct {
 static uint8_t data[1500];
 static uint16_t right_sum;
 
-/* Sum with general registers only, and with vector registers. */
+/* Return the folded sum of the data, computed with general registers only, and with the kernel
+   chosen for this CPU. */
 static uint16_t sum_by_generals(void) {
     struct carry_sum_kernel kernel;
     for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
@@ -52,7 +53,7 @@ static void wait_for_interrupt(unsigned before) {
         cpu_pause();
 }
 
-/* Sums like a kernel for a packet: with vector registers if they are available. */
+/* Sums as a kernel does for a packet: with vector registers if they are available. */
 static void sum_in_section(void *area, uint64_t garbage, bool is_interrupted) {
     struct carry_section section;
     bool nests = section_is_open();
@@ -93,9 +94,9 @@ static bool refuse_in_nmi(struct trap_frame *frame) {
 }
 
 /*
- * Runs a round. Of three rounds, one has no section, one has an interrupt in its section, and one
- * has an interrupt at a random point. On a busy machine, random interrupts hardly ever hit a
- * section.
+ * Runs a round. Of three rounds, one has an interrupt in its section, and two have an interrupt at
+ * a random point, of which one has a section. On a busy machine, random interrupts hardly ever hit
+ * a section.
  */
 static void run_round(unsigned round) {
     unsigned before = seen.interrupts;

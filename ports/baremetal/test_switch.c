@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests kernel threads on two CPUs: each holds numbers in all vector registers across switches, is
- * interrupted by sections, and continues on any free CPU.
+ * interrupted by handlers that begin sections, and continues on any free CPU.
  */
 #include "harness/tap.h"
 #include "kernel.h"
@@ -77,8 +77,8 @@ static void pass_on(struct thread *self) {
 }
 
 /*
- * Returns whether a frame works after a switch. Other threads enter frames meanwhile, and this
- * thread may continue on another CPU.
+ * Returns whether a frame works after a switch. While this thread is suspended, other threads enter
+ * frames. It may continue on another CPU.
  */
 static bool faults_after_switch(struct thread *self) {
     struct carry_fault_frame frame;

@@ -61,7 +61,8 @@ static bool fix_up_copy(struct trap_frame *frame) {
     return true;
 }
 
-/* Unwinds code to its frame. The code had no permission to access user pages when it entered it. */
+/* Unwinds code to its frame. The code had no permission to access user pages when it entered the
+ * frame. */
 static bool unwind_frame(struct trap_frame *frame) {
     uintptr_t address = trap_address(frame);
     const void *known = address == CARRY_NO_ADDRESS ? NULL : (const void *)address;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fills all vector registers, x87 registers and control words of this CPU with numbers, and
- * compares them.
+ * Fills all vector registers and control words of this CPU, and on x86-64 its x87 registers, with
+ * numbers, and compares them.
  */
 #ifndef BAREMETAL_VECTORS_H
 #define BAREMETAL_VECTORS_H

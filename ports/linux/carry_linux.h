@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The functions that carry.ko exports to other modules: functions of Linux, implemented by the
- * kernels of libcarry. They use vector registers from the size at which that is faster, where
- * irq_fpu_usable() allows it.
+ * kernels of libcarry. They use vector registers from the size at which that is faster, where Linux
+ * allows it (irq_fpu_usable(), may_use_simd()).
  */
 #ifndef CARRY_LINUX_H
 #define CARRY_LINUX_H
@@ -15,7 +15,7 @@ __wsum carry_csum_partial_copy_nocheck(const void *src, void *dst, int size);
 
 /*
  * Copy like copy_from_user() and copy_to_user(). Both return the exact number of bytes that were
- * not copied; carry_copy_from_user() zeroes those. Context: process; may sleep.
+ * not copied; carry_copy_from_user() zeroes these bytes of `dst`. Context: process; may sleep.
  */
 unsigned long carry_copy_from_user(void *dst, const void __user *src, unsigned long size);
 unsigned long carry_copy_to_user(void __user *dst, const void *src, unsigned long size);

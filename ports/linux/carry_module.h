@@ -17,8 +17,8 @@ struct seq_file;
 enum carry_operation { CARRY_SUM, CARRY_SUM_COPY, CARRY_COPY, CARRY_CRC32C, CARRY_OPERATIONS };
 
 /*
- * The least size in bytes for which the vector kernel is called. For smaller sizes, and while the
- * vector registers are in use, the scalar kernel is called.
+ * The least size in bytes for which the vector kernel is called. For smaller sizes, and where no
+ * section can begin, the scalar kernel is called, or memcpy() for plain copies.
  */
 extern size_t carry_thresholds[CARRY_OPERATIONS];
 
@@ -39,7 +39,7 @@ struct carry_choice {
 extern struct carry_choice carry_choices[CARRY_TABLES];
 extern const char *const carry_table_names[CARRY_TABLES];
 
-/* Counts, for each CPU, the calls that ran without vectors because the registers were in use. */
+/* Counts, for each CPU, the calls that ran without vectors because no section could begin. */
 DECLARE_PER_CPU(unsigned long, carry_refusals);
 
 /*
@@ -50,15 +50,13 @@ DECLARE_PER_CPU(unsigned long, carry_refusals);
 int carry_choose(const char *sum, const char *copy, const char *crc32c);
 
 /*
- * Returns whether a section may begin here. It may in a hard interrupt, too, unless this
- * interrupted a section.
+ * Returns whether a section may begin here: in a thread or a soft interrupt; on x86-64 also in a
+ * hard interrupt, unless it arrived in a section.
  */
 bool carry_vectors_usable(void);
 
-/*
- * Copy like carry_copy_try_call() and carry_sum_copy_try_call(); if `user`, from or to memory of
- * the process.
- */
+/* Copy like carry_copy_try_call() and carry_sum_copy_try_call(). If `user`, one of the sides is
+ * memory of the process. */
 size_t carry_copy_try_any(void *dst, const void *src, size_t size, bool user);
 struct carry_sum_tried carry_sum_copy_try_any(void *dst, const void *src, size_t size, uint32_t sum,
                                               bool user);

@@ -53,9 +53,8 @@ unsigned long carry_copy_to_user(void __user *dst, const void *src, unsigned lon
 }
 EXPORT_SYMBOL_GPL(carry_copy_to_user);
 
-/* Copies and sums, from all ones: then 0 is never the sum of copied bytes, and can report a
- * failure.
- */
+/* Copies and sums, starting from all ones: so 0 is never the sum of copied bytes, and can report a
+ * failure. */
 __wsum carry_csum_and_copy_from_user(const void __user *src, void *dst, int size) {
     struct carry_sum_tried tried;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests the module as the first process of a virtual machine, and writes TAP to the console. Loads
- * the module with the program's arguments as parameters, reads the module's files, unloads the
- * module, and repeats this.
+ * the module with the program's arguments as parameters, reads its files, and unloads it. Then
+ * loads it with wrong parameters, and once more to read the benchmark.
  *
  *     cc -O2 -static -Ix86_64 -o init init.c
  */

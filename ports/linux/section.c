@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls the kernels, in place of src/{sum,copy}/<arch>/call.S: vector kernels in a section of Linux
- * where that is allowed and faster, or else scalar kernels. So every operation of the core may be
- * called in any context.
+ * Calls the kernels, in place of the core's functions with sites: vector kernels in a section of
+ * Linux where that is allowed and faster, or else scalar kernels; plain copies then use Linux's
+ * memcpy(). So every operation of the core may be called in any context.
  *
  * Static calls hold the chosen vector kernels: a module may not write text, but Linux rewrites
  * static calls for it. The core's own operations keep scalar kernels, because the core calls them
@@ -68,7 +68,8 @@ static size_t begin_part(size_t left) {
     return min(left, CARRY_SECTION_BYTES);
 }
 
-/* Runs its body for all of `size` bytes, each time in a section, for `part` bytes from `at` on. */
+/* Runs its body in one section after another, each time for the `part` bytes from `at` on, until
+ * all `size` bytes are done. */
 #define for_each_section(at, part, size)                                                           \
     for (size_t at = 0, part; (part = begin_part((size)-at)) != 0; section_end(), at += part)
 
@@ -143,10 +144,8 @@ static size_t copy_try_in_sections(void *dst, const void *src, size_t size, bool
     return size - done;
 }
 
-/*
- * Copies in sections, and retries the bytes that a section left with the scalar kernel. This may
- * sleep to read in pages, if the caller may sleep.
- */
+/* Copies in sections, and retries the remaining bytes with the scalar kernel. This may sleep to
+ * read in pages, if the caller may sleep. */
 size_t carry_copy_try_any(void *dst, const void *src, size_t size, bool user) {
     size_t left = size;
 
@@ -217,7 +216,8 @@ struct carry_sum_tried carry_sum_copy_try_call(void *dst, const void *src, size_
 
 struct carry_choice carry_choices[CARRY_TABLES];
 
-/* Selects the kernel that a parameter names; `name` is empty if the parameter is not given. */
+/* Selects the kernel that a parameter names; `name` is empty if the parameter is not given. Returns
+ * 0, or -EINVAL after a message. */
 static int choose_kernel(int (*select)(const char *name), const char *what, const char *name) {
     if (!select(*name ? name : NULL))
         return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shows a debugfs file. It lists the kernels that exist, the chosen kernels, and the sizes from
- * which these are used.
+ * Shows a debugfs file. It lists the kernels that exist, the chosen kernels, the sizes from which
+ * vectors are used, and the number of refused sections.
  */
 #include <linux/cpumask.h>
 #include <linux/seq_file.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests copies with a fault at every byte, for the kernel's own memory and for a process's. */
+/* Tests copies with a fault at every byte, for the kernel's own memory and for a process's memory.
+ */
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/sched.h>
@@ -310,8 +311,8 @@ void carry_test_user(struct carry_test *test) {
         u8 __user *hole = (u8 __user *)pages + 2 * PAGE_SIZE;
 
         /*
-         * The pages are not yet present: sections leave them to the scalar kernel, since it may
-         * sleep.
+         * The pages are not yet present. Sections cannot wait for them, and leave them to the
+         * scalar kernel, which may sleep.
          */
         carry_test_fill(memory->area, 2 * PAGE_SIZE);
         carry_expect(test, !carry_copy_to_user((u8 __user *)pages, memory->area, 2 * PAGE_SIZE),

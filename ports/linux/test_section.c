@@ -101,10 +101,8 @@ static void visit_by(struct visit *visit, struct work *work, enum hrtimer_mode m
     destroy_hrtimer_on_stack(&visit->timer);
 }
 
-/*
- * Checks that registers are refused in an NMI, where Linux would warn about a request for them.
- * Enters the NMI like nmi_enter(), with interrupts off.
- */
+/* Checks that vector registers are refused in an NMI, where Linux would warn about a request for
+ * them. Enters the NMI like nmi_enter(), with interrupts off. */
 static void check_nmi(struct carry_test *test, struct work *work) {
     bool usable, right;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests each kernel of sums and copies at all sizes and alignments, against the oracle and Linux.
+ * Tests each kernel of sums, CRC32c and copies at all sizes up to SIZE_LAST, sums and copies at
+ * several alignments, against an oracle. Also tests Linux's csum_partial(), and the sums of a
+ * frame.
  */
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -47,7 +49,7 @@ static void ask_oracle(const struct oracle_kind *kind, struct buffers *buffers, 
 /* --- Sums --- */
 
 /* Checks sums of all sizes. Calls kernels in sections, and functions of the module and of Linux
-   without. */
+ * outside sections. */
 static void check_sums(struct carry_test *test, const struct oracle_kind *kind,
                        const struct buffers *buffers, size_t offset, const char *name,
                        carry_sum_fn *sum, bool in_section) {
@@ -213,7 +215,7 @@ void carry_test_copy(struct carry_test *test) {
 
 /* --- Frames --- */
 
-/* UDP over IPv4 over Ethernet, with both sums to be filled in. */
+/* UDP over IPv4 over Ethernet, with the sums of IPv4 and UDP to be filled in. */
 #define UDP_BYTES   1000
 #define FRAME_BYTES (14 + 20 + UDP_BYTES)
 

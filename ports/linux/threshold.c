@@ -57,8 +57,8 @@ void carry_operate(enum carry_operation operation, void *dst, const void *src, s
 }
 
 /*
- * Returns the shortest of several rounds in nanoseconds: any other activity of the CPU only adds to
- * it.
+ * Returns the time of the shortest of several rounds in nanoseconds: any other activity of the CPU
+ * only adds to it.
  */
 static u64 shortest_round(enum carry_operation operation, void *dst, const void *src, size_t size) {
     u64 best = U64_MAX;
@@ -87,7 +87,8 @@ static bool vectors_win(enum carry_operation operation, void *dst, const void *s
     return vector < scalar;
 }
 
-/* Returns the least size from which vectors win at every size, or SIZE_MAX if there is none. */
+/* Returns the least of the tried sizes from which on vectors win at every tried size, or SIZE_MAX
+ * if there is none. */
 static size_t measure_threshold(enum carry_operation operation, void *dst, const void *src) {
     static const size_t sizes[] = {4096, 3072, 2048, 1536, 1024, 768, 512, 384, 256, 192, 128, 64};
     size_t least = SIZE_MAX;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Defines AArch64: registers, operands as objdump writes them, and a meaning for each instruction
-that compilers used for the kernels.
+that the kernels use, except instructions of words.py.
 
 Source of the meanings: Arm ARM DDI 0487, C6.2 and C7.2.
 """
@@ -32,7 +32,8 @@ NAMES = [*(f"x{i}" for i in range(31)), "sp"]
 STACK = 31
 WIDTH = {"q": 16, "d": 8, "s": 4, "h": 2, "b": 1}
 EXTENDED = {"uxtb": 1, "uxth": 2, "uxtw": 4}
-# The conditions of x86-64 after a comparison. The carry flag of x86-64 is the inverse.
+# The conditions of x86-64 that mean the same after a comparison. The carry flag of x86-64 is the
+# inverse.
 CONDITIONS = {"eq": "e", "ne": "ne", "hi": "a", "ls": "be", "cs": "ae", "cc": "b", "hs": "ae"}
 CONDITIONS |= {"lo": "b", "ge": "ge", "lt": "l", "gt": "g", "le": "le", "mi": "s", "pl": "ns"}
 
@@ -195,7 +196,8 @@ def decode(instruction: Instruction) -> Decoded:
 
 
 def targets(instruction: Instruction) -> list[int]:
-    """Returns the addresses at which execution may continue, also outside the function."""
+    """Returns the addresses at which execution may continue, inside or outside the function: none
+    after a return or a jump to a register."""
     name, rest = words_of(instruction)
     if name in ("ret", "br", "blr"):
         return []
@@ -265,7 +267,8 @@ class A64(Processor):
         return self.number(self.bits(o, width))
 
     def bits(self, o: Operand, width: int) -> Bits:
-        """Returns the content of an operand, at most `width` bytes."""
+        """Returns the content of an operand: extended registers, zero and immediates in `width`
+        bytes, other registers whole."""
         match o:
             case Zero():
                 return ((width, ZERO),)
@@ -296,7 +299,7 @@ class A64(Processor):
                 raise Unproven("writes to no register")
 
     def at(self, p: Place) -> Num:
-        """Returns the address of an access; updates the base if the instruction does so before."""
+        """Returns the address of an access; updates the base first if the instruction does so."""
         base = self.number(self.state.gpr[p.base])
         if p.base == STACK and self.stack_offset() % 16:
             raise Unproven("the stack pointer is not aligned")
@@ -312,7 +315,8 @@ class A64(Processor):
         self.state.gpr[p.base] = ((8, self.trim(moved, 64)),)
 
     def carry(self) -> Num:
-        """Returns the carry flag. A comparison sets it if it would clear it on x86-64."""
+        """Returns the carry flag. A comparison sets this flag where it would clear the flag of
+        x86-64."""
         borrow = super().carry()
         return number(1) - borrow if self.state.flags.compared else borrow
 
@@ -373,7 +377,7 @@ def prefetch(x: A64, d: Decoded) -> None:
 
 @means("mov", "fmov")
 def mov(x: A64, d: Decoded) -> None:
-    """Copies a register. Of a vector, it copies as many bytes as the target holds."""
+    """Copies a register or an immediate. Of a vector, copies as many bytes as the target holds."""
     to, source = d.operands
     width = width_of(to)
     x.put_bits(to, x.take(x.bits(source, width), 0, width))
@@ -410,7 +414,8 @@ def csel(x: A64, d: Decoded) -> None:
 
 
 def check_apart(registers: list[Operand], where: Place, loads: bool) -> None:
-    """Refuses loads of a register twice, or of an updated base: CPUs differ in the result."""
+    """Refuses to load a register twice, and to load or store an updated base: CPUs differ in the
+    result."""
     names = [name_of_operand(o) for o in registers if not isinstance(o, Zero)]
     if loads and len(set(names)) < len(names):
         raise Unproven("loads a register twice")

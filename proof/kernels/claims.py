@@ -25,7 +25,7 @@ class Claim:
     copies: bool
     returns: tuple[int, ...]  # indices of the registers for results
     size_max: int = (1 << 63) - 1
-    compiled: bool = False  # the engine sums its loops up rather than cutting them
+    compiled: bool = False  # loops are summarised, and executions are not cut at their heads
     grain: int = 1  # the size and the target are multiples of this
 
     @property
@@ -43,8 +43,8 @@ COPY_LINES = Claim(("dst", "data", "size"), False, True, (), compiled=True, grai
 
 @dataclass
 class Summary:
-    """The returned sum modulo 65535, from a lemma on: the factors of its inputs and of the first
-    byte, and a constant."""
+    """The returned sum modulo 65535, from a lemma on: the factors of its inputs and of the
+    bytes at even offsets, and a constant."""
 
     inputs: tuple[int, ...]
     even: int | None
@@ -52,7 +52,7 @@ class Summary:
 
 
 def root(engine: Engine, claim: Claim) -> Lemma:
-    """Returns the state at a call: everything that the caller may choose is an atom."""
+    """Returns the lemma at a call: everything that the caller may choose is an atom."""
     atoms, arch = engine.atoms, engine.arch
     grain = claim.grain
     size = atoms.new("size", 0, claim.size_max // grain, False) * grain
@@ -63,7 +63,7 @@ def root(engine: Engine, claim: Claim) -> Lemma:
             base = atoms.new(name, 1, (1 << 62) // times, False) * times
             regions[name] = Region(name, base, size, name == "data", name == "dst")
     stack = atoms.new("stack", 1 << 20, 1 << 62, False)
-    # Below the return address are the red zone and pushes; above is the caller's stack.
+    # Below the stack pointer are pushes and the red zone of x86-64; above is the caller's stack.
     regions["stack"] = Region("stack", stack - (1 << 12), number(1 << 12), True, True)
     gpr: list[Bits] = []
     seed = atoms.any_bytes("sum", 4)
@@ -171,7 +171,8 @@ class Proof:
             raise Unproven("returns that bytes are left")
 
     def check_sum(self, key: Key, lemma: Lemma, state: State, result: Num) -> None:
-        """Checks that the result is the sum of the words modulo 65535, and 0 only if all are 0."""
+        """Checks that the result is the sum of the words modulo 65535, and is 0 only if all words
+        are 0."""
         weights = self.weights(lemma, state, result)
         even = self.check_tiles(state, weights, number(0), state.regions["data"].size)
         inputs = tuple(self.weight(lemma, result, n) for n in lemma.inputs)
@@ -183,7 +184,8 @@ class Proof:
         return result.terms.get(atom, 0) % M
 
     def weights(self, lemma: Lemma, state: State, result: Num) -> list[tuple[int, int]]:
-        """Returns the atoms of bytes with their factors; all other atoms must have the factor 0."""
+        """Returns the atoms of bytes with their factors. All other atoms, except inputs, must have
+        the factor 0."""
         inputs = {a for n in lemma.inputs for a in n.terms}
         found = []
         for atom, k in result.terms.items():
@@ -198,8 +200,8 @@ class Proof:
     def check_tiles(
         self, state: State, weights: list[tuple[int, int]], start: Num, end: Num
     ) -> int | None:
-        """Checks that each byte from `start` to `end` counts once; returns the factor of the
-        first."""
+        """Checks that each byte from `start` to `end` counts once. Returns the factor of the bytes
+        at even offsets, or None if there are no bytes."""
         tiles = []
         for atom, k in weights:
             a = self.atoms.all[atom]
@@ -252,7 +254,8 @@ class Proof:
         return offset.c % 2 == 1
 
     def parity(self, offset: Num, k: int, even: int | None) -> int:
-        """Returns the factor of bytes at even offsets, from the factor of one byte."""
+        """Returns the factor of bytes at even offsets, given the factor `k` of the byte at
+        `offset`."""
         mine = k * 256 % M if self.is_odd(offset) else k
         if even is None and mine in (1, 256):
             return mine
@@ -261,7 +264,7 @@ class Proof:
         return even
 
     def check_zero(self, lemma: Lemma, result: Num) -> None:
-        """Checks that the result is 0 if all is 0, and only then."""
+        """Checks that the result is 0 if all bytes and inputs are 0, and only then."""
         zero = self.atoms.zeros([result])
         for atom, k in result.terms.items():
             a = self.atoms.all[atom]
@@ -361,7 +364,7 @@ class Proof:
                 return self.goes_on_in(str(edge.target[1]), key, lemma, edge.state)
             self.check_accesses(edge.state, edge.consumed)
             back = edge.target == key or edge.target in self.finished_before(key)
-            # Each return to a place must consume bytes, so no execution returns for ever.
+            # Each return to a place must consume bytes, so that every execution ends.
             has_moved = edge.target[0] in edge.state.moved
             least = number(1) if back and not has_moved else ZERO
             if not self.covers(edge.consumed, least):
@@ -371,8 +374,8 @@ class Proof:
             raise self.engine.located(error, edge.state) from None
 
     def goes_on_in(self, name: str, key: Key, lemma: Lemma, state: State) -> None:
-        """Checks a jump to a function that does the rest. The claim of that function is a lemma
-        here; it has its own proof."""
+        """Checks a tail call. The claim of the called function is a lemma here; that function has
+        its own proof."""
         claim = self.callees.get(name)
         if claim is None or claim.prototype != self.claim.prototype:
             raise Unproven(f"goes on in {name}")
@@ -396,7 +399,7 @@ class Proof:
             self.check_handed(key, lemma, state, self.atoms.exact(so_far, 32), done)
 
     def check_handed(self, key: Key, lemma: Lemma, state: State, sum_: Num, done: Num) -> None:
-        """Checks the sum that is passed on: the bytes that follow count as those before."""
+        """Checks the sum that is passed on: later bytes count in the same way as earlier bytes."""
         even = self.check_tiles(state, self.weights(lemma, state, sum_), ZERO, done)
         even = self.parity(self.engine.resolved(state, done), 1, even)
         inputs = tuple(self.weight(lemma, sum_, n) for n in lemma.inputs)
@@ -413,7 +416,8 @@ class Proof:
         }
 
     def close(self) -> None:
-        """Computes the summaries of lemmas from those to which they lead, until none changes."""
+        """Computes the summary of each lemma from the summaries of the lemmas to which it leads,
+        until none changes."""
         if not self.claim.sums:
             return
         by: dict[int, int | None] = {}  # the factor with which each edge was followed
@@ -429,7 +433,7 @@ class Proof:
             raise Unproven("a lemma that no execution ends")
 
     def follow_edge(self, key: Key, lemma: Lemma, edge: Edge) -> None:
-        """Computes a lemma's summary from that of the lemma that an edge leads to."""
+        """Computes a lemma's summary from the summary of the lemma that an edge leads to."""
         target = self.summaries[edge.target]
         result = number(target.constant)
         for k, given in zip(target.inputs, edge.given, strict=True):
@@ -449,7 +453,8 @@ class Proof:
             raise self.engine.located(error, edge.state) from None
 
     def check_zero_of(self, lemma: Lemma, edge: Edge, target: Summary, result: Num) -> None:
-        """Checks that the sum is 0 only if the inputs of the next lemma are 0."""
+        """Checks that those inputs of the next lemma that count in its sum are 0 if all bytes and
+        inputs that count here are 0, and only then."""
         read = [g for k, g in zip(target.inputs, edge.given, strict=True) if k]
         zero = self.atoms.zeros(read)
         for atom, k in result.terms.items():

@@ -66,7 +66,7 @@ class WordCut(Cut):
         return super().rename(value)
 
     def lowest(self, value: Num, twos: int) -> Num:
-        """Returns an unknown number with the same lowest bits."""
+        """Returns an unknown number with the same lowest bits as `value`."""
         low, high = self.atoms.natural(value)
         if low < 0 or high > EVERY:
             raise Unproven(f"{self.atoms.text(value)} is read after a cut")
@@ -76,7 +76,8 @@ class WordCut(Cut):
 
 
 class WordEngine(Engine):
-    """Follows inner loops round by round, and cuts at all others."""
+    """Follows a loop round by round if the size or the number of rounds is constant, and cuts at
+    all other loops."""
 
     builder = WordCut
     many = 1 << 12
@@ -143,7 +144,7 @@ class Remainder(Proof):
     # --- The reference ---
 
     def register(self, key: Key, lemma: Lemma) -> list[Set]:
-        """Returns the register at a lemma; at the call, the inverted CRC of earlier bytes."""
+        """Returns the register at a lemma. At the call, it is the inverted CRC of earlier bytes."""
         return [ONE ^ b if key == ROOT else b for b in self.start(lemma)]
 
     def start(self, lemma: Lemma) -> Word:

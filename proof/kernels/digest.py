@@ -10,12 +10,14 @@ The canonical bytes of a function are its code, of the size of its symbol, with 
 that a linker fills in; and then for each field, in the order of the code,
 
     four numbers of 32 bits, little-endian: the offset of the field in the function, the addend of
-    its relocation, 0 for a table and 1 for a function, and the size of the following part
+    its relocation, 0 for a table and 1 for a function, and the size of the table or the name
+    for the first of two words that hold an address: the offset of the second word, 32 bits
     the table that it refers to (the whole section of an assembly file), or the function's name
 
 Thus they contain everything that the code reads, except its arguments. They are the same in an
-object, in each program into which it is linked, and in memory. There, `carry selftest --proof`
-computes the address to which a field refers from the value that the linker has filled in:
+object, in each program into which it is linked, and in memory. From the code in memory, `carry
+selftest --proof` computes the address to which a field refers from the value that the linker has
+filled in:
 
     start of table or function = place of the field + its value - addend
 """
@@ -69,7 +71,7 @@ class Shape:
 
 
 def signed(value: int, mask: int) -> int:
-    """Returns the bits of a mask as a signed number."""
+    """Returns the lowest bits of a value, those in `mask`, as a signed number."""
     sign = (mask >> 1) + 1
     return ((value & mask) ^ sign) - sign
 
@@ -97,7 +99,7 @@ class Field:
     addend: int
     shape: Shape
     to: bytes | str  # empty for the second word of an address
-    low: int = 0  # the offset of the second word, in the first one
+    low: int = 0  # in the first word of an address: the offset of the second word
 
     @property
     def canonical(self) -> bytes:
@@ -206,7 +208,7 @@ def fields_of(elf: ELFFile, function: Symbol) -> Iterator[Field]:
 
 
 def check_addresses(function: str, fields: Iterable[Field]) -> None:
-    """Checks that each address in two words is that of a table, and has its own second word."""
+    """Checks that each address in two words refers to a table, and has its own second word."""
     pages = [field for field in fields if field.shape == PAGES]
     words = [field.at for field in fields if field.shape == LOW]
     if sorted(field.low for field in pages) != words or any(type(f.to) is str for f in pages):
@@ -219,7 +221,7 @@ def second_word(rows: list[Relocation], first: Relocation) -> int:
         is_same = all(row[name] == first[name] for name in ("r_info_sym", "r_addend"))
         if is_same and row["r_info_type"] == ADD_LOW and row["r_offset"] > first["r_offset"]:
             return int(row["r_offset"])
-    return int(first["r_offset"])  # none
+    return int(first["r_offset"])  # there is none
 
 
 def canonical(path: Path, function: str) -> Code:
@@ -266,7 +268,8 @@ def referred_from(elf: ELFFile, function: int, field: Field) -> int:
 
 
 def linked_field(elf: ELFFile, symbols: SymbolTableSection, function: int, field: Field) -> Field:
-    """Returns the field of a linked function, with the code or table to which it refers."""
+    """Returns the field of a linked function, with the table or function to which it refers. The
+    name is empty if the field refers to another function."""
     if field.shape == LOW:
         return field
     start = referred_from(elf, function, field)
@@ -288,7 +291,8 @@ def tables(path: Path, code: Code) -> list[tuple[int, int]]:
 
 
 def linked(path: Path, codes: Iterable[Code]) -> Iterator[Code]:
-    """Yields the same functions in a program or shared library that is not stripped."""
+    """Yields the functions `codes` with their code in a program or shared library that is not
+    stripped."""
     with path.open("rb") as file:
         elf = ELFFile(file)
         symbols = symbols_of(elf)
@@ -415,7 +419,7 @@ def record(proven: Iterable[Code], failed: Iterable[Code] = ()) -> None:
 
 
 def unproven(codes: Iterable[Code]) -> list[Code]:
-    """Returns the codes that have no row in proven.def."""
+    """Returns the functions whose code has no row in proven.def."""
     known = {(name, digest) for _, name, _, _, digest in PROVEN_ROW.findall(PROVEN.read_text())}
     return [code for code in codes if (code.name, code.digest) not in known]
 

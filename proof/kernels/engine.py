@@ -30,7 +30,7 @@ class Edge:
 
     target: tuple[object, ...]
     state: State
-    given: list[Num]  # the values of the lemma's sums here
+    given: list[Num]  # the values of the lemma's sums at the arrival
     consumed: Num  # the number of processed bytes of the data
 
 
@@ -158,7 +158,7 @@ class Engine:
         return found
 
     def example(self, n: Num, step: int) -> int:
-        """Returns a possible value of the number; a greater step gives a greater value."""
+        """Returns the number for atoms that are `step` above their lowest values, if possible."""
         atoms = ((self.atoms.all[a], k) for a, k in n.terms.items())
         return n.c + sum(k * min(a.low + step, a.high) for a, k in atoms)
 
@@ -234,7 +234,8 @@ class Engine:
         return self.go_to(state, target)
 
     def leave(self, state: State, d: Decoded) -> State | None:
-        """Returns to the caller, or from a call within the function."""
+        """Executes a return. Returns the final state if it leads to the caller, or None if it ends
+        a call within the function."""
         top = self.x.number(state.gpr[self.arch.stack])
         more = sum(o.value for o in d.operands if isinstance(o, Immediate))
         found = self.x.region_of(top) if self.arch.returns_by_stack else None
@@ -280,7 +281,8 @@ class Engine:
         return None
 
     def rounds_before(self, state: State) -> int:
-        """Returns how many times an execution has been at this head of a loop; adds this one."""
+        """Returns how many times the execution was at this head of a loop before, and counts this
+        time."""
         rounds = state.heads.get(state.at, 0)
         state.heads[state.at] = rounds + 1
         if rounds > self.many:
@@ -295,7 +297,7 @@ class Engine:
             return
 
     def is_counted(self, state: State) -> bool:
-        """Returns whether the number of rounds of a loop is independent of the size."""
+        """Returns whether constants alone decide how many rounds a loop has."""
         if state.at not in self.counted:
             try:
                 rounds = Rounds(self, state)
@@ -307,7 +309,8 @@ class Engine:
         return self.counted[state.at]
 
     def counts(self, state: State) -> bool:
-        """Returns whether a live register holds a number with an atom other than an address."""
+        """Returns whether a live register holds a number with an atom that is not the start of a
+        region."""
         bases = {a for r in state.regions.values() for a in r.base.terms}
         names = self.function.live[state.at]
         for i, name in enumerate(self.arch.names):
@@ -436,13 +439,14 @@ class Cut:
         self.key.append(tuple(stack))
 
     def entry_value(self, i: int) -> bool:
-        """Returns whether a callee-saved register still holds the value of the call."""
+        """Returns whether a callee-saved register still holds its value at the call."""
         value = self.state.gpr[i]
         name = self.arch.names[i]
         return name in self.arch.kept and len(value) == 1 and self.is_of_caller(value[0][1], name)
 
     def is_of_caller(self, value: Num, name: str = "") -> bool:
-        """Returns whether a value is that of a register at the call: `name`, or any register."""
+        """Returns whether a value is the content that a register had at the call: the register
+        `name`, or any register."""
         if value.c or list(value.terms.values()) != [1]:
             return False
         known = self.atoms.all[next(iter(value.terms))].name.partition(" at the call")
@@ -484,7 +488,7 @@ class Cut:
         return self.atoms.byte(place[0], self.rename(offset))
 
     def input(self, value: Num, low: int, high: int) -> Num:
-        """Returns a new atom for a sum so far."""
+        """Returns a new atom for the sum up to the lemma."""
         new = self.atoms.new(f"sum{len(self.inputs)}", 0, high - low, True)
         self.given.append(value - low)
         self.inputs.append(new)
@@ -560,7 +564,7 @@ class Rounds:
 
     def adds_up(self) -> bool:
         """Returns whether each round adds only bytes of the data to live registers. If not, the sum
-        over all rounds is unknown. The proof does not rely on the answer."""
+        over all rounds is unknown. The proof does not rely on this result."""
         once = self.round(self.state.copy(), number(0))
         if once is None:
             return False
@@ -663,7 +667,8 @@ class Rounds:
     def middle(
         self, once: State, counter: Num
     ) -> tuple[State, dict[tuple[str, int, int], tuple[Num, Num]], dict[int, list[int]]]:
-        """Returns the state at round `counter`: addresses and sizes advanced, sums as atoms."""
+        """Returns the state at round `counter`, with addresses and sizes advanced and sums as
+        atoms; also these atoms, and the steps of the addresses and sizes."""
         middle = self.state.copy()
         middle.accesses = []
         middle.flags = Flags()  # only the first round can read the flags from before the loop
@@ -788,7 +793,8 @@ class Rounds:
         sums: dict[tuple[str, int, int], tuple[Num, Num]],
         moves: dict[int, list[int]],
     ) -> None:
-        """Checks that registers unchanged by the first round are unchanged by all others."""
+        """Checks that registers unchanged by the first round are unchanged by all other rounds,
+        that no round changes masks or the stack, and that none reads flags from before it."""
         changed = {(kind, i) for kind, i, _ in sums} | {("g", i) for i in moves}
         for kind, one, other in (("g", middle.gpr, after.gpr), ("v", middle.vec, after.vec)):
             for i, (before, now) in enumerate(zip(one, other, strict=True)):

@@ -24,7 +24,7 @@ EVEX, VEX = (0x62,), (0xC4, 0xC5)
 BMI2 = ("bzhi", "shlx", "rorx")
 # Features of instructions that not every x86-64 CPU has, by the start of their names.
 BY_NAME = {"crc32": "sse42", "pclmul": "pclmulqdq"}
-# The names in /proc/cpuinfo of features that have other names there.
+# The names in /proc/cpuinfo of features whose names differ there.
 LINUX = {"avxvnni": "avx_vnni", "avx512vnni": "avx512_vnni", "sse42": "sse4_2"}
 
 
@@ -44,7 +44,8 @@ def with_all_below(names: Iterable[str]) -> set[str]:
 
 
 def of_row(function: str) -> set[str]:
-    """Returns the features that the row of a kernel names; no features if there is no row."""
+    """Returns the features that the row of a kernel names, and all that they build on; no features
+    if there is no row."""
     for table, forms in TABLES.items():
         for name, on in ROW.findall((SOURCES / table).read_text()):
             if function in [f"carry_{form}_{name}" for form in forms]:

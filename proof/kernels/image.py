@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads the code of a function from an object file or a library, decoded by objdump."""
+"""Reads the code of a function from a linked file, decoded by objdump."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LINE = re.compile(r"^\s*([0-9a-f]+):\t([0-9a-f ]+?)\s*(?:\t(.*))?$")
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction. Its text is that of objdump, in Intel's syntax on x86-64."""
+    """One instruction, with the text that objdump prints: in Intel's syntax on x86-64."""
 
     address: int
     code: bytes

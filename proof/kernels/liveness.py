@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Computes which registers a function may still read after each of its instructions."""
+"""Computes which registers a function may still read from each of its instructions on."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def register_name(o: object) -> str | None:
 
 
 def operand_effects(d: Decoded) -> tuple[set[str], set[str]]:
-    """Returns the operands that an instruction reads and writes."""
+    """Returns the registers that an instruction reads and writes through its operands."""
     reads: set[str] = set()
     writes: set[str] = set()
     for i, o in enumerate(d.operands):
@@ -76,8 +76,8 @@ def effects(d: Decoded) -> tuple[Names, Names]:
 
 
 def targets(i: Instruction) -> list[int]:
-    """Returns the addresses at which execution may continue, also outside the function; none for a
-    return, and for a jump whose target is in a register or in memory."""
+    """Returns the addresses at which execution may continue, inside or outside the function.
+    Returns no addresses for a return, or for a jump whose target is in a register or in memory."""
     d = decode(i)
     if d.name == "ret":
         return []
@@ -88,8 +88,9 @@ def targets(i: Instruction) -> list[int]:
 
 
 def live(code: dict[int, Instruction], at_return: Names, arch: Architecture) -> dict[int, Names]:
-    """Returns the live registers by address. Code outside the function is assumed to read all
-    registers of arguments."""
+    """Returns, by address, the registers that are live before the instruction there. Code outside
+    the function is assumed to read `at_return`, the registers of arguments, and the stack pointer.
+    """
     result: dict[int, Names] = dict.fromkeys(code, frozenset())
     decoded = {at: arch.decode(i) for at, i in code.items()}
     found = {at: arch.effects(d) for at, d in decoded.items()}

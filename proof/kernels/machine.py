@@ -41,7 +41,8 @@ class Demand(Exception):
 
 @dataclass
 class Region:
-    """Memory that the function may use: `size` bytes from `base` on. No two regions overlap."""
+    """Memory that the function may use: `size` bytes from `base` on. Only in moves.py may two
+    regions overlap."""
 
     name: str
     base: Num
@@ -92,7 +93,7 @@ class State:
     put: dict[int, Num] = field(default_factory=dict)
     heads: dict[int, int] = field(default_factory=dict)
     loop: tuple[int, Num] | None = None  # head and counter of a loop that is being summed up
-    moved: frozenset[int] = frozenset()  # heads of loops since which bytes were consumed
+    moved: frozenset[int] = frozenset()  # heads of loops, if bytes were consumed after them
 
     def copy(self) -> State:
         return replace(
@@ -273,11 +274,11 @@ class Machine:
         return Split(atom, values)
 
     def is_positive(self, d: Num) -> bool:
-        """Returns whether d >= 1; raises Split if both are possible."""
+        """Returns whether d >= 1; raises Split or Open if this is open."""
         return self.is_at_least(d - 1)
 
     def is_at_least(self, d: Num) -> bool:
-        """Returns whether d >= 0; raises Split if both are possible."""
+        """Returns whether d >= 0; raises Split or Open if this is open."""
         if d.data:
             raise Unproven("a branch depends on the data")
         low, high = self.atoms.natural(d)
@@ -334,7 +335,8 @@ class Machine:
         return None
 
     def access(self, address: Num, width: Num, content: Bits | None = None) -> Region:
-        """Records an access, and checks that it is in a region."""
+        """Records an access, and checks that it is in a region. In a loop that is summed up, the
+        bounds of the region are checked later."""
         if address.data:
             raise Unproven("an address depends on the data")
         found = self.region_of(address)
@@ -361,7 +363,7 @@ class Machine:
         verb = "reads" if a.content is None else "writes"
         low = self.atoms.natural(a.offset)[0] + region.behind
         if low < 0:
-            if a.offset.terms:  # for some sizes only, perhaps: the split finds them for the message
+            if a.offset.terms:  # perhaps only for some sizes: a split finds these for the message
                 self.is_at_least(a.offset + region.behind)
             raise Unproven(f"{verb} {-low} bytes before the start of {region.name}")
         room = region.size - a.offset - a.width
@@ -393,7 +395,7 @@ class Machine:
         raise NotImplementedError
 
     def push(self, value: Num) -> None:
-        """Pushes a word, as a call does."""
+        """Pushes a word, as a call on x86-64 does. Here, refuses the call."""
         raise Unproven("calls another function")
 
     def red_zone(self) -> int:

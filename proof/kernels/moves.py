@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Proves moves: copies whose ranges may overlap, for every size and every distance of the two.
+"""Proves moves: copies whose ranges may overlap, for every size and every distance of the two
+ranges.
 
 There is one memory. As in copies, a byte that is stored at dst + i must be the one that was loaded
 from src + i. For moves, the order matters, too: no load may read a byte that an earlier store has
@@ -57,8 +58,8 @@ CASES = (
 )
 APART = CASES[2:]
 
-# The effect of functions that a kernel calls or ends in. libcarry's functions among them have their
-# own proofs: no copy relies on another function, and the portable move relies only on copies.
+# The effect of functions that a kernel calls or tail-calls. libcarry's functions among them have
+# their own proofs: copies rely only on the portable copy, and the portable move only on copies.
 CALLED = (
     (re.compile(r"carry_copy_move_generic|memmove"), "move"),
     (re.compile(r"carry_copy_(?!move_|try_)\w+|memcpy"), "copy"),
@@ -85,8 +86,8 @@ class MoveState(State):
     d: Num = ZERO
     least: int = 0  # the least size
     facts: tuple[Num, ...] = ()  # numbers that are not negative
-    tail: str = ""  # the function in which the execution ends
-    handed: Num = ZERO  # the size that the other function gets
+    tail: str = ""  # the function that the execution tail-calls
+    handed: Num = ZERO  # the size that it passes to that function
 
     def copy(self) -> MoveState:
         other = super().copy()
@@ -237,7 +238,7 @@ MOVERS: dict[str, type[Mover]] = {"EM_X86_64": MoverX86, "EM_AARCH64": MoverA64}
 
 @dataclass
 class MoveLemma(Lemma):
-    names: frozenset[str] = frozenset()  # registers that are read from here on
+    names: frozenset[str] = frozenset()  # registers that are read from the lemma on
     atoms: list[int] = field(default_factory=list)  # each arriving execution gives them values
     left: Num = ZERO
     stored: list[Interval] = field(default_factory=list)  # bytes that may have been stored
@@ -260,7 +261,8 @@ class MoveEngine(Engine):
         self.moves: dict[Key, MoveLemma] = {}
 
     def split(self, state: State, split: Split) -> list[State]:
-        """Returns the cases that do not contradict facts."""
+        """Returns a state for each case: with one more fact for Assume; otherwise, only the states
+        that contradict no fact."""
         if not isinstance(split, Assume):
             return [s for s in super().split(state, split) if self.possible(s)]
         assert isinstance(state, MoveState)
@@ -309,7 +311,8 @@ class MoveEngine(Engine):
             state.gpr[i] = ((8, n),)
 
     def run_other(self, state: State, i: Instruction) -> str:
-        """Applies the effect on memory of a function that is called or ends this one."""
+        """Applies the effect on memory of the function that an instruction calls or tail-calls;
+        returns the function's name."""
         found = re.search(r"<([\w.]+)(?:@plt)?>$", i.text)
         name = found[1] if found else i.text
         kind = kind_of(name)
@@ -396,7 +399,7 @@ class Guess:
 
     @classmethod
     def of(cls, engine: MoveEngine, state: MoveState) -> Guess | None:
-        """Returns a guess; None if the loop surely does not repeat."""
+        """Returns a guess, or None if the loop certainly does not repeat."""
         rounds = Rounds(engine, state)
         once = rounds.round(state.copy(), ZERO)
         engine.x.state = state
@@ -560,7 +563,7 @@ class Moves(Proof):
         self.tails: set[Tail] = set()
 
     def start(self) -> MoveLemma:
-        """Returns the state at a call."""
+        """Returns the lemma at a call."""
         atoms, case = self.atoms, self.case
         plain = root(self.engine, self.claim).start
         state = MoveState(**vars(plain))
@@ -619,7 +622,7 @@ class Moves(Proof):
             self.check_written(low, high, stores + later)
 
     def least_handed(self, state: MoveState) -> int:
-        """Returns the least size that an execution passes on."""
+        """Returns the least size that an execution passes to the function that it tail-calls."""
         is_all = state.handed.same(state.regions["data"].size)
         return max(self.atoms.natural(state.handed)[0], state.least if is_all else 0)
 
@@ -684,7 +687,7 @@ class Moves(Proof):
         return [(put(u, values), put(v, values)) for u, v in target.promised]
 
     def compare(self, target: MoveLemma, state: MoveState, values: dict[int, Num]) -> None:
-        """Checks that every value that is read from here on equals the lemma's."""
+        """Checks that each value that code after the lemma may read equals the lemma's value."""
         start, arch = target.start, self.engine.arch
         assert start.dirty == state.dirty and start.at == state.at
         assert start.streams == state.streams
@@ -749,7 +752,8 @@ def reached(after: dict[int, list[int]], start: int) -> set[int]:
 
 @dataclass
 class MoveProof:
-    """Proves one function in all cases, and the functions in which it ends with dirty vectors."""
+    """Proves one function in all cases. Also proves the functions that it tail-calls while vector
+    registers are dirty."""
 
     image: Image
     name: str
@@ -769,7 +773,7 @@ class MoveProof:
                     tails |= self.prove(Moves(function_of(self.image, name), case, least, True))
 
     def cases_of(self, name: str) -> tuple[Case, ...]:
-        """Returns the ways in which the ranges that a function gets may lie."""
+        """Returns the cases of a function that is tail-called with dirty vector registers."""
         if name not in self.image.functions:
             raise Unproven(f"goes on in {name} with vectors that are dirty")
         return CASES if kind_of(name) == "move" else APART

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Makes mutants of kernels in large numbers: each makes one change that needs no more bytes.
+"""Makes many mutants of kernels: each has one change, and needs no more bytes than the kernel.
 
 Instructions are dropped, exchanged, and replaced by others of the same kernel. Operands, widths,
-mnemonics, prefixes and single bits change, and vector instructions lose or get VEX. The same seed
-makes the same mutants. Most of them are wrong; refute.py determines on the CPU which.
+mnemonics, conditions, targets of jumps, prefixes and single bits change, and vector instructions
+lose or get VEX. The same seed makes the same mutants. Most of them are wrong; refute.py determines
+on the CPU which.
 """
 
 from __future__ import annotations
@@ -254,7 +255,7 @@ def other_names(i: Instruction) -> Iterator[Text]:
 
 
 def other_encodings(i: Instruction) -> Iterator[Text]:
-    """Removes VEX, so that upper halves are kept; or adds it."""
+    """Removes VEX, so that upper halves are kept, or adds VEX."""
     text = plain(i)
     name, operands = operands_of(text)
     if name.startswith("v") and operands:

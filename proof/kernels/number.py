@@ -2,8 +2,9 @@
 """Represents integers as sums of unknowns, with bounds: the contents of registers while code is
 executed for every content at once.
 
-A number is c + k1*x1 + k2*x2 + ..., where each x is an atom: a byte of the data, the seed, the
-number of rounds of a loop, or the quotient of an earlier number by a power of two, such as a carry.
+A number is c + k1*x1 + k2*x2 + ..., where each x is an atom: a byte of the data, the seed, a size,
+an address, the number of a round of a loop, or the quotient of an earlier number by a power of two,
+such as a carry.
 A register of w bits holds its number modulo 2^w, and the number itself if the bounds show that it
 fits. Thus additions remain sums; only an operation on single bits (a carry, a shift to the right)
 makes an atom.
@@ -29,8 +30,8 @@ class Unproven(Exception):
 
 @dataclass(slots=True)
 class Atom:
-    """An unknown. If `data`, it depends on the content of the data. For a quotient, `of` is the
-    number, and the exponent of the power of two by which that is divided."""
+    """An unknown. If `data`, it depends on the content of the data. For a quotient, `of` holds the
+    dividend, and the exponent of the divisor, a power of two."""
 
     name: str
     low: int
@@ -122,7 +123,7 @@ ZERO = number(0)
 
 @dataclass
 class Atoms:
-    """All unknowns of one execution, with their bounds."""
+    """All unknowns of the executions of one function, with their bounds."""
 
     all: list[Atom] = field(default_factory=list)
     places: dict[tuple[str, tuple[int, tuple[tuple[int, int], ...]]], Num] = field(
@@ -175,7 +176,7 @@ class Atoms:
         return f"{a.place[0]}[{self.text(a.place[1])}]" if a.place else a.name
 
     def natural(self, n: Num) -> Range:
-        """Returns the bounds that follow from those of the atoms."""
+        """Returns the bounds that follow from the bounds of the atoms."""
         low = high = n.c
         for atom, k in n.terms.items():
             a = self.all[atom]
@@ -184,7 +185,7 @@ class Atoms:
         return low, high
 
     def bound(self, n: Num) -> Num:
-        """Narrows the bounds of a number to those of its atoms, and returns it."""
+        """Narrows the bounds of a number by the bounds of its atoms, and returns the number."""
         low, high = self.natural(n)
         n.low, n.high = max(n.low, low), min(n.high, high)
         return n
@@ -216,8 +217,8 @@ class Atoms:
         return {atom: number(v) for atom, v in known.items()}
 
     def high_with(self, f: Num, known: dict[int, int]) -> int:
-        """Returns the greatest f if some carries in it are known: if the carry of a number t is 1,
-        t is at least 2^w, and its remainder is less by 2^w."""
+        """Returns an upper bound of f if some carries in it are known: if the carry of a number t
+        is 1, t is at least 2^w, and its remainder is less by 2^w."""
         best = f.high
         for atom, value in known.items():
             of = self.all[atom].of
@@ -265,15 +266,14 @@ class Atoms:
         )
 
     def sharp_high(self, n: Num) -> int:
-        """Returns an upper bound by cases: each of the latest carries is 0 or 1."""
+        """Returns an upper bound by cases: each of the latest three carries is 0 or 1."""
         best = self.high_of(n)
         for atom in self.carries(n)[:3]:
             best = min(best, max(self.high_of(n, {atom: v}) for v in (0, 1)))
         return best
 
     def low_of(self, n: Num) -> int:
-        """Returns a lower bound by the same rule: neither a quotient nor a remainder is
-        negative."""
+        """Returns a lower bound, given that neither a quotient nor a remainder is negative."""
         low = self.natural(n)[0]
         found = self.peel(n) if low < 0 else None
         if not found:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Proves copies that proceed page by page of the target: those of AArch64 that survive faults.
+"""Proves copies that proceed page by page of the target: AArch64's copies that survive faults.
 
 The number of bytes left in a page is any number from 1 on: no copy relies on where pages begin.
-Execution is cut at the head of the loop over pages. The inner loops are summed up. They are cut,
-too, if a register accumulates the addends of their rounds; then the lemma divides the size into two
-parts, the bytes left in the page and the rest.
+Execution is cut at the head of the loop over pages. An inner loop is summed up if its rounds add
+only bytes of the data to live registers. Otherwise, execution is cut at its head, too, and the
+lemma divides the size into two parts, the bytes left in the page and the rest.
 
 A page may have an odd size, so a lemma records whether the number of bytes before it is odd. It
-also records the heads of loops since which bytes were consumed: an execution that returns to such a
+also records the heads of loops after which bytes were consumed: an execution that returns to such a
 head has made progress.
 """
 
@@ -52,7 +52,7 @@ class PageA64(A64):
             raise self.compared(d, atoms[1], atoms[-1]) from None
 
     def compared(self, d: Num, first: int, second: int) -> Split:
-        """Returns cases by the sign of d, which is the first atom less the second, and a
+        """Returns cases by the sign of d, which is the first atom minus the second one, plus a
         constant."""
         a, b = self.atoms.all[first], self.atoms.all[second]
         least = b.high - d.c
@@ -88,7 +88,7 @@ class PageCut(Cut):
         return self.engine
 
     def rename_regions(self) -> None:
-        self.part: Num | None = None  # new_size() sets both
+        self.part: Num | None = None  # new_size() sets `part` and `page`
         self.page: Num | None = None
         super().rename_regions()
         before = self.state.moved

@@ -138,8 +138,8 @@ class Processor(Machine):
         return first if self.holds(condition) else second
 
     def logic(self, name: str, left: Bits, right: Bits) -> Bits | None:
-        """Returns the result of and, or, xor if single bits of the data are known; here they are
-        not, so it returns None."""
+        """Returns the result of and, or, xor if single bits of the data are known. In this class
+        they are unknown, so it returns None."""
         return None
 
     def has_carry(self) -> bool:
@@ -176,8 +176,8 @@ class Architecture:
     names: Sequence[str]
     stack: int
     kept: Sequence[str]
-    kept_vectors: Sequence[int]  # the lowest 8 bytes of each
-    arguments: Sequence[str]  # those of kernels, and of functions in which they end
+    kept_vectors: Sequence[int]  # callee-saved: only the lowest 8 bytes of each
+    arguments: Sequence[str]  # registers, for kernels and for their tail calls
     results: Sequence[str]
     decode: Callable[[Instruction], Any]
     effects: Callable[[Any], tuple[frozenset[str], frozenset[str]]]  # reads, and writes
@@ -377,6 +377,6 @@ def turn_right(x: Processor, bits: Bits, by: int) -> Bits:
 
 
 def clip(value: Num, bits: int) -> Num:
-    """Returns the same number with bounds no wider than those of its bits."""
+    """Returns the same number with bounds no wider than `bits` bits allow."""
     high = (1 << bits) - 1
     return Num(value.c, value.terms, max(value.low, 0), min(value.high, high), value.data)

@@ -45,8 +45,8 @@ FORMS = {
     "copy_move": MOVE,
     "crc32c": CRC32C,
 }
-# Kernels made by compilers, and one with similar loops. Sums are added in parts of 1 GiB, by a loop
-# that compilers invert.
+# Kernels made by compilers, and one with similar loops. Sums are proven up to 1 GiB: more is summed
+# in parts, by a loop that compilers invert.
 COMPILED = {
     "carry_sum_generic": replace(SUM, size_max=1 << 30, compiled=True),
     "carry_sum_copy_generic": replace(SUM_COPY, size_max=1 << 30, compiled=True),
@@ -91,14 +91,15 @@ def proof_of(image: Image, name: str) -> Proof | MoveProof:
 
 
 def callees(name: str) -> dict[str, Claim]:
-    """Returns the functions in which a function may end. These end in no other function, so no two
-    functions can end in each other."""
+    """Returns the claims of the functions that a kernel may tail-call. Those functions tail-call no
+    other function, so no proof depends on itself."""
     generic = {n: claim for n, claim in COMPILED.items() if n.endswith("_generic")}
     return {} if name in generic else generic
 
 
 def check_linked(library: Path, code: Code) -> None:
-    """Checks that the library contains the code of the object: that is recorded as proven."""
+    """Checks that the library contains the code of the object, because that code is recorded as
+    proven."""
     (linked,) = digest.linked(library, [code])
     if linked.digest != code.digest:
         raise Unproven(f"{library} has other code than its object")
@@ -129,7 +130,7 @@ def prove(task: tuple[Path, Code]) -> Result:
 
 
 def prove_all(build: Path, codes: list[Code], jobs: int) -> list[Result]:
-    """Proves functions in parallel, and prints each result as soon as it is known."""
+    """Proves functions in parallel, and prints the results in the order of the functions."""
     results = []
     tasks = [(build / "src/libcarry.so", code) for code in codes]
     with multiprocessing.Pool(jobs) as pool:
@@ -140,7 +141,7 @@ def prove_all(build: Path, codes: list[Code], jobs: int) -> list[Result]:
 
 
 def selected(build: Path, names: list[str]) -> list[Code]:
-    """Returns the kernels of a build, or those with the given names."""
+    """Returns the kernels of a build; if names are given, only the kernels with these names."""
     codes = list(digest.kernels(build))
     unknown = sorted(set(names) - {code.name for code in codes})
     if unknown:

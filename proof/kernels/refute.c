@@ -8,9 +8,10 @@
  *
  *     sum 4c80 4c93 660fefc0
  *
- * For each line it prints `right CALLS`, or with the number of right calls before the first wrong
- * one, `wrong CALLS REASON`. Before each call all registers have random values, including the upper
- * halves of vectors. Inaccessible pages surround all memory.
+ * For each line, the program prints `right CALLS`, or `wrong CALLS REASON` with the number of right
+ * calls before the first wrong one. General registers and masks have random values before each
+ * call, vectors before about half of the calls. Before the other calls the upper halves of vectors
+ * are clean, if the CPU can report whether they remain so. Inaccessible pages surround all memory.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -134,7 +135,8 @@ static bool sums(const struct call *call) {
     return call->form <= SUM_COPY_TRY;
 }
 
-/* Sets the registers of a call: arguments in the order of the ABI, and random values elsewhere. */
+/* Sets the registers of a call: arguments in the order of the ABI, and random values in the other
+   general registers, in masks and, unless `clean`, in vectors. */
 static void set_registers(const struct call *call, bool clean) {
     static const int order[] = {RDI, RSI, RDX, RCX};
     struct block *block = &meanings_block;
@@ -272,7 +274,8 @@ static uint32_t any_seed(void) {
     return seeds[next_random() % (sizeof seeds / sizeof *seeds)];
 }
 
-/* Makes one call; data and target lie at the start or the end of their pages, or `at` bytes off. */
+/* Makes one call. The data lie `at` bytes from the start or the end of their pages, the target up
+   to 64 bytes. */
 static void check_placed(enum form form, size_t size, size_t at, bool clean) {
     bool at_end = next_random() & 1, dst_at_end = next_random() & 1;
     size_t dst_at = next_random() % 3 ? next_random() % 65 : 0;
@@ -286,7 +289,8 @@ static void check_placed(enum form form, size_t size, size_t at, bool clean) {
     check_call(&call, clean);
 }
 
-/* Makes one move within the target: the source lies `d` bytes after it. */
+/* Makes one move within the pages of the target. The source starts `d` bytes after the move's
+   target. */
 static void check_placed_move(size_t size, long d, size_t at) {
     unsigned char *middle = target + ROOM / 2 - size / 2 + at;
     fill_bytes(target + ROOM / 2 - size / 2 - FRINGE - 64, size + 2 * FRINGE + 128, ANY);

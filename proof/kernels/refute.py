@@ -5,8 +5,8 @@
 usage: refute.py [--sample N] [--try N] [--seed N] [--limit SECONDS] [-j JOBS] BUILD [FUNCTION...]
 
 Changes each kernel in one place (mutants.py), compares it with plain C for sizes up to 6 MiB, and
-tries to prove the wrong mutants. None may be proven. Kernels that this CPU cannot run are skipped,
-and so are kernels of AArch64.
+tries to prove the wrong mutants. No wrong mutant may be proven. Kernels that this CPU cannot run
+are skipped, and so are kernels of AArch64.
 
   --sample N       runs N mutants of each kernel on the CPU, evenly of each kind (default: all)
   --try N          tries to prove N wrong mutants of each kernel (default: all)
@@ -82,7 +82,7 @@ def runner(folder: Path) -> Path:
 
 
 def judged(program: Path, image: Image, name: str, found: list[Mutant]) -> Iterator[Verdict]:
-    """Runs mutants on the CPU."""
+    """Runs mutants on the CPU, and yields their verdicts."""
     start, _ = image.functions[name]
     form = prove.form_of(name)
     lines = [f"{form} {start:x} {m.at:x} {m.code.hex()}\n" for m in found]
@@ -145,7 +145,8 @@ def sampled(found: list[Mutant], count: int, chance: random.Random) -> list[Muta
 
 
 def chosen_of(wrong: list[Verdict], count: int | None, chance: random.Random) -> list[Verdict]:
-    """Chooses half of the mutants at random; the other half failed after the most right calls."""
+    """Returns `count` mutants: half of them are those that failed after the most right calls, the
+    others are chosen at random. Returns all if there are not more."""
     if count is None or count >= len(wrong):
         return wrong
     late = sorted(wrong, key=lambda v: -v.calls)[: count // 2]

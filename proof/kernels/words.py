@@ -3,8 +3,8 @@
 instructions for them: CRCs are linear over GF(2), as sums are linear over the integers.
 
 A bit is a set, stored as an int: its bit 0 is the constant 1, each other bit is a bit of an atom. A
-word is an atom whose bits are also known. Thus registers and memory remain those of machine.py, and
-so do addresses and sizes.
+word is an atom whose bits are also known. Thus registers, memory, addresses and sizes are modelled
+as in machine.py.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ LARGEST_TABLE = 8  # the most bits of an index
 
 @dataclass
 class Words(Atoms):
-    """All unknowns of one execution, with the known bits of each."""
+    """All unknowns of the executions of one function, with the known bits of each."""
 
     known: dict[int, Word] = field(default_factory=dict)
     words: dict[Word, Num] = field(default_factory=dict)
     variables: int = 1
 
     def word(self, bits: Sequence[Set]) -> Num:
-        """Returns the number with these bits: always the same atom."""
+        """Returns the number with these bits. Equal bits give the same atom; constant bits need
+        none."""
         if all(b in (0, ONE) for b in bits):
             return number(sum(b << i for i, b in enumerate(bits)))
         width = max(i for i, b in enumerate(bits) if b) + 1
@@ -48,7 +49,8 @@ class Words(Atoms):
         return self.words[key]
 
     def bits(self, n: Num, width: int) -> Word | None:
-        """Returns the bits of a number modulo 2^width, or None if additions may carry."""
+        """Returns the bits of a number modulo 2^width, or None if they are unknown: the bits of an
+        atom are, or additions may carry."""
         bits = [n.c >> i & 1 for i in range(width)]
         for atom, k in n.terms.items():
             own = self.bits_of(atom)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Defines x86-64: registers, operands as objdump writes them, and a meaning for each instruction.
+"""Defines x86-64: registers, operands as objdump writes them, and a meaning for each instruction
+that the kernels use, except instructions of words.py.
 
 Source of the meanings: Intel SDM vol. 2. tests/unit/proof compares each with the CPU.
 """
@@ -304,7 +305,13 @@ def bswap(x: X86, d: Decoded) -> None:
 def lea(x: X86, d: Decoded) -> None:
     to, place = d.operands
     assert isinstance(to, Register) and isinstance(place, Memory)
-    x.put(to, x.address(place))
+    value = x.address(place)
+    if to.width == 4 and value.data:
+        value = number(place.offset)  # the lower halves decide the lower half of the sum
+        for index, scale in ((place.base, 1), (place.index, place.scale)):
+            if index is not None:
+                value += x.value(Register(index, 4, 0)) * scale
+    x.put(to, value)
 
 
 @means("push")
@@ -489,7 +496,7 @@ def masked(x: X86, o: Vector | Memory, n: int) -> int | None:
 
 @means("movntdq")
 def stream_vector(x: X86, d: Decoded) -> None:
-    """Stores past the caches, unordered with other stores."""
+    """Makes a non-temporal store, which is not ordered with other stores."""
     move_vector(x, d)
     x.state.streams = True
 
@@ -605,7 +612,7 @@ def vector_logic(x: X86, d: Decoded) -> None:
 
 
 def vector_and(x: X86, left: Bits, right: Bits) -> Bits:
-    """Returns the and of two vectors, one of which is constant: it keeps or clears bytes."""
+    """Returns the and of two vectors, one of which is a constant of bytes 0 and 0xff."""
     if any(v.constant is None for _, v in right):
         left, right = right, left
     known = x.by_bytes(right)
@@ -655,6 +662,27 @@ def add_lanes(x: X86, d: Decoded) -> None:
     x.write(to, tuple((width, s) for s in sums), d.vex)
 
 
+@means("vpaddb")
+def add_masked_bytes(x: X86, d: Decoded) -> None:
+    """Adds bytes of memory that the mask selects to the bytes of a register. The other bytes of the
+    register must stay. The register must hold 0 or 0x80 in each byte: an addition of 0x80 modulo
+    256 flips the sign bit."""
+    to, a, b = d.operands
+    assert isinstance(to, Vector)
+    mask = masked(x, to, to.width)
+    if mask is None or to.zeroes or (not isinstance(a, Memory) and not isinstance(b, Memory)):
+        raise Unproven("no meaning for this vpaddb")
+    memory, register = (a, b) if isinstance(a, Memory) else (b, a)
+    signs = x.by_bytes(x.read(register))
+    assert isinstance(memory, Memory)
+    if signs is None or any(n.constant not in (0, 0x80) for n in signs):
+        raise Unproven("adds bytes that may carry")
+    if x.by_bytes(x.read(to)) != signs:
+        raise Unproven("leaves other bytes than it adds to")
+    added = load_masked(x, x.address(memory), to.width, mask)
+    x.write_vector(to, logic(x, "xor", added, tuple((1, n) for n in signs)), True)
+
+
 @means("vpmaddwd")
 def vpmaddwd(x: X86, d: Decoded) -> None:
     to, a, b = d.operands
@@ -696,14 +724,14 @@ def signed_word(x: X86, value: Num) -> Num:
     return value - x.atoms.quotient(value, 15) * 0x10000
 
 
-@means("vpsrld", "vpsrlq", "vpsrlw", "vpsllq", "vpsllw", "psrldq")
+@means("vpsrld", "vpsrlq", "vpsrlw", "vpsllq", "vpsllw", "psrldq", "vpsrldq")
 def shift_lanes(x: X86, d: Decoded) -> None:
     to = d.operands[0]
     source, by = d.operands[-2:] if len(d.operands) > 2 else d.operands
     assert isinstance(by, Immediate)
     bits = x.read(source)
     size = sum(n for n, _ in bits)
-    if d.name == "psrldq":
+    if d.name in ("psrldq", "vpsrldq"):
         width, count = 16, 8 * by.value
     else:
         width, count = LANE[d.name[-1]], by.value

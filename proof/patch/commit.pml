@@ -110,13 +110,13 @@ mtype = {GUARDS, TAILS, HEADS, WHOLE};
 
 #define BYTES_FROM(from, to) ((1 << (to)) - (1 << (from)))
 
-/* Models find_part(): the bytes of a site that a step writes, ... */
+/* Models find_part(): the bytes of a site that a step writes. */
 #define PART(step)                                                                                 \
     ((step) == WHOLE -> BYTES_FROM(0, BYTES)                                                       \
                       : ((step) == TAILS -> BYTES_FROM(GUARD_BYTES, BYTES)                         \
                                           : BYTES_FROM(0, GUARD_BYTES)))
 
-/* ... and their values. */
+/* The values that a step writes. */
 #define VALUE(step) ((step) == GUARDS -> GUARD : (forward -> 1 - holds : holds))
 
 #define OTHER(b) ((b) / BYTES * BYTES + 1 - (b) % BYTES) /* the other byte of a pair */
@@ -166,7 +166,7 @@ inline write(step) {
     od
 }
 
-/* Models write_step(): all sites by one write; if guards are jumps, one site after the other. */
+/* Models write_step(): writes all sites at once or, if guards are jumps, one after the other. */
 inline write_step(step, letter) {
 #if MODE == JUMP
     for (site : 0 .. SITES - 1) {

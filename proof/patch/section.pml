@@ -5,8 +5,8 @@
  *
  * Registers have two halves. These are saved and loaded one after the other, so an interrupt in
  * between finds a half of each state. A thread changes its registers whenever it is in user mode.
- * On each CPU run a thread, interrupts in it and in each other, and NMIs in all of them; threads
- * move from CPU to CPU.
+ * Each CPU runs a thread. Interrupts interrupt the thread and each other, and NMIs interrupt all of
+ * them. Threads move from CPU to CPU.
  *
  * A thread in user mode must find its registers as it set them, a section must find its own until
  * it ends, and no scheduler may be refused.
@@ -62,7 +62,7 @@ byte depth[CPUS];           /* the level that runs */
 bool irqs_off[CPUS];
 byte preempt[CPUS];
 
-/* --- Registers: carry_xstate_save() and _load(), with interrupts between the halves --- */
+/* --- Registers: carry_vectors_save() and _load(), with interrupts between the halves --- */
 
 inline save(to_low, to_high) {
     to_low = low[c];
@@ -76,7 +76,7 @@ inline load(from_low, from_high) {
 
 /* --- src/xstate/section.c --- */
 
-/* Models refusal(). */
+/* Models section_refusal(). */
 #ifdef WITHOUT_REFUSAL_OF_NMIS
 #define REFUSED false
 #else
@@ -215,7 +215,7 @@ inline section_end(has_area) {
     fi;
     d_step {
         saved_thread[HERE] = NONE;
-        word[c] = outer[HERE]; /* release() */
+        word[c] = outer[HERE]; /* release_cpu() */
         outer[HERE] = NONE
     };
     PREEMPT(preempt[c] - 1)

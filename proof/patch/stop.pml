@@ -36,7 +36,7 @@ inline put(part, v) {
     seen[part] = seen[part] | (1 << v)
 }
 
-/* all_outside(): no context is inside by carry_patch_is_inside(). */
+/* Models all_outside(): by carry_patch_is_inside(), no context is inside the site. */
 #ifdef WITHOUT_LOOK_INSIDE
 #define ALL_OUTSIDE true
 #elif defined(WITHOUT_LOOK_AT_ALL)

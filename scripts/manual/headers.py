@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Public headers as data: comments, and the declarations that each of them describes.
+"""Public headers as data: comments, and the declarations that each comment describes.
 
 clang-format formats headers, and their declarations have a few forms only. Any other form raises an
-error, so that nothing is left out in silence.
+error, so that nothing is omitted silently.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ PARTS = ("patch/sites.h", "patch/x86_64.h")
 FORWARD = re.compile(r"struct \w+;[^\n]*")
 VALUE = re.compile(r"(?:[\d(-]|U?INT|CARRY_(?:VERSION|CAPTURE)_)[^\"]*")
 ROWS = re.compile(r"#include <carry/(\w+\.def)>\n")
-# A term of a comment: the use of a macro, before its description.
+# ROW matches a row of a table. TERM matches a term of a comment: the use of a macro, before its
+# description.
 ROW = re.compile(r"^CARRY_\w+\(((?:[^()\"]|\"[^\"]*\"|\([^)]*\))*)\)", re.M)
 TERM = r"^\s*(?:\w+\([^)\n]+\), )?({}(?:\([^)\n]+\)+(?:\([^)\n]*\))?|;))(?=  |$|, \w+\()"
 
 
 class HeaderError(Exception):
-    """A header has a form that this module cannot read."""
+    """Raised if a header has a form that this module cannot read."""
 
 
 @dataclass
@@ -53,7 +54,7 @@ class Declaration:
 
 @dataclass
 class Entry:
-    """A comment, and the declarations that it describes: those up to the next comment."""
+    """A comment, and the declarations that it describes."""
 
     comment: str
     section: str
@@ -202,7 +203,7 @@ def wrapped(prototype: str, width: int) -> list[str]:
 
 
 def constant(name: str, directive: str) -> Declaration | None:
-    """Returns a macro that stands for a value; None for one that stands for code."""
+    """Returns the declaration of a macro whose value is a constant; None for other macros."""
     code = re.sub(r"\s*/\*.*?\*/", "", directive.replace("\\\n", ""), flags=re.S)
     value = re.sub(r"\s+", " ", code).removeprefix(f"#define {name}").strip()
     return Declaration("macro", name, f"#define {name} {value}") if VALUE.fullmatch(value) else None
@@ -215,7 +216,7 @@ def source_of(path: Path) -> str:
 
 
 def part(name: str) -> str:
-    """Returns the text after the guard of a file that is a part of a header."""
+    """Returns the text after the guard of a file if it is one of PARTS, or else ""."""
     if name not in PARTS:
         return ""
     return source_of(FOLDER / name).partition("_H\n")[2] + "/* ---  --- */\n"
@@ -240,7 +241,8 @@ class Reader:
             self.declare(one, piece.is_apart and not is_inline)
 
     def declare(self, one: Declaration, is_apart: bool) -> None:
-        """Adds a declaration. After an empty line, the comment before does not describe it."""
+        """Adds a declaration. A comment that describes an earlier declaration does not describe a
+        declaration after an empty line."""
         if is_apart and self.entries[-1].declarations:
             self.begin("")
         self.entries[-1].declarations.append(one)
@@ -270,7 +272,7 @@ class Reader:
                 self.declare(one, is_apart)
 
     def drop_forward(self, prefix: str) -> None:
-        """Drops forward declarations of types whose bodies are elsewhere."""
+        """Drops forward declarations, except of the header's own types that it does not define."""
         bodies = {one.name for entry in self.entries for one in entry.of("type") if "{" in one.code}
         for entry in self.entries:
             entry.declarations = [

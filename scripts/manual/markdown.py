@@ -41,7 +41,7 @@ def reference(name: str, shown: str) -> str:
 
 
 def line(text: str) -> str:
-    """Returns a paragraph, with links to all functions that it names."""
+    """Returns a paragraph, with links to the functions, constants and headers that it names."""
     shown = ""
     for kind, words in prose.runs(text):
         if kind == "header":
@@ -72,7 +72,7 @@ def body(blocks: list[prose.Block]) -> Iterator[str]:
 
 
 def items(block: prose.Block) -> Iterator[str]:
-    """Yields the lines of a list; terms are the first words of its items."""
+    """Yields the items of a list as Markdown; an item that has a term begins with it."""
     for term, inner in zip(block.terms, block.parts, strict=True):
         text = "\n\n".join(body(inner))
         if term:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Comments of headers as paragraphs, lists and code, and their lines as runs of words.
 
-A comment is text in paragraphs. Lines with an indent of four are code; " - " begins an item of a
-list; two spaces or more separate a term from its description, here or on the next line.
+A comment is text in paragraphs. Lines with an indent of four or more are code; " - " begins an item
+of a list; two spaces or more separate a term from its description, which may also begin on the next
+line.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 
 ITEM = re.compile(r"( *)- (?=\S)")
 TERM = re.compile(r"( ?)((?:[\w\"<][^\s]*)(?: [^\s]+)*?)( {2,})(?=\S)")
-FAR = 10  # columns: no other line has this indent
+FAR = 10  # columns: a line with at least this indent describes the term on the line before it
 RUN = re.compile(
     r"`(?P<code>[^`]+)`|(?<![\w*])\*(?P<word>[A-Za-z][\w ]*)\*(?![\w*])|<(?P<header>carry/\w+\.h)>"
     r"|\b(?P<function>carry_\w+)\(\)|\b(?P<constant>CARRY_[A-Z0-9_]+)\b(?![(*])"
@@ -33,7 +34,8 @@ def indent(line: str) -> int:
 
 
 def below(lines: list[str], start: int, column: int) -> int:
-    """Returns the first line from `start` on that has a smaller indent than `column`."""
+    """Returns the index after the lines from `start` on that are empty or indented by `column` or
+    more, without empty lines at the end."""
     at = start
     while at < len(lines) and (not lines[at] or indent(lines[at]) >= column):
         at += 1
@@ -55,8 +57,8 @@ def add_part(blocks: list[Block], kind: str, term: str, lines: list[str]) -> Non
 
 
 def term_at(lines: list[str], at: int) -> tuple[str, int, list[str]] | None:
-    """Returns the term that a line begins with, and the column and first lines of its
-    description."""
+    """Returns the term with which a line begins, and the column and first lines of its
+    description; or None if the line begins with no term."""
     if found := TERM.match(lines[at]):
         return found[2], found.end(), [lines[at][found.end() :]]
     following = indent(lines[at + 1]) if at + 1 < len(lines) else 0
@@ -106,7 +108,8 @@ def runs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def brief(text: str, end: str = "[.:;]") -> str:
-    """Returns the first sentence of a comment, or its beginning, without marks and full stop."""
+    """Returns the beginning of a comment, up to the first sign of `end` before a blank, without
+    this sign and without marks."""
     block = next((block for block in parse(text) if block.kind in ("text", "terms")), Block("text"))
     first = block.text if block.kind == "text" else block.parts[0][0].text
     first = re.split(rf"(?<=[^.]{end})\s", first)[0]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The reference of the package libcarry for Python, made of its sources without importing them.
+"""The reference of the package libcarry for Python, made from its sources without importing them.
 
-Descriptions are the docstrings of files in Python and in C. Signatures are those of Python and of
-the stub. Columns and members are rows of tables.
+Descriptions are the docstrings of files in Python and in C. Signatures come from files in Python
+and from the stub. Columns and members are rows of tables.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SOURCES = ROOT / "bindings/python/src"
 PAGE = ROOT / "docs/reference/python.md"
 WIDTH = 96  # columns of a signature
 
-# Headings, by the file in Python or the section of the stub that has the names.
+# Headings, by the file in Python or the section of the stub that defines the names.
 HEADINGS = {
     "captures": "Captures",
     "packets": "Packets in memory",
@@ -35,10 +35,10 @@ HEADINGS = {
     "": "Constants and exceptions",
 }
 
-# Modules that users import by themselves, by their headings.
+# Modules that users import separately, by their headings.
 MODULES = {"testing": "testing.py", "audit": "audit/__init__.py", "spark": "spark.py"}
 
-# Types of columns, by the names of Arrow.
+# Arrow's names for the types of columns, by the names in tables.def.
 ARROW = {
     "TEXT": "string",
     "BOOL": "bool",
@@ -150,7 +150,8 @@ class Module:
         return ast.unparse(Values().visit(node)).replace("'", '"')
 
     def remark(self, node: ast.stmt) -> str:
-        """Returns the comment at the end of a line, or the one above it."""
+        """Returns the comment at the end of a statement's first line, or else the comment on the
+        line above, or ""."""
         above, line = self.lines[node.lineno - 2], self.lines[node.lineno - 1]
         behind = line.partition("  # ")[2]
         return behind or above.removeprefix("# ") * above.startswith("# ")
@@ -189,7 +190,7 @@ def is_property(node: ast.FunctionDef) -> bool:
 
 
 class Reader:
-    """Makes entries of what modules declare."""
+    """Makes entries of the declarations in modules."""
 
     def __init__(self) -> None:
         self.of_c = texts_of_c()

@@ -53,7 +53,8 @@ def line(text: str) -> str:
 
 
 def part(blocks: list[prose.Block]) -> Iterator[str]:
-    """Yields the text of a term or an item; its first paragraph follows without a break."""
+    """Yields the description of a term, or the text of an item. Its first paragraph follows without
+    a break."""
     first, *rest = blocks or [prose.Block("text")]
     is_text = first.kind == "text"
     yield line(first.text) if is_text else "\\&"
@@ -173,7 +174,7 @@ def header_page(header: headers.Header, date: str) -> str:
 
 
 def without_empty_paragraphs(lines: list[str]) -> str:
-    """Joins lines, without .PP directly after a heading."""
+    """Returns joined lines, without .PP directly after a heading or a change of the indent."""
     text = "\n".join(lines) + "\n"
     return re.sub(r"^(\.(?:SH|SS|RS)\b.*\n)\.PP\n", r"\1", text, flags=re.M)
 
@@ -190,7 +191,7 @@ def pages_of(header: headers.Header, pages: Iterable[str], date: str) -> dict[st
 
 
 def pages(paths: Iterable[Path], date: str) -> dict[str, str]:
-    """Returns all pages of some headers."""
+    """Returns all pages of the headers `paths`, by the names of their files without the section."""
     read = [headers.read_header(path) for path in paths]
     names = {name for header in read for entry in header.entries for name in entry.callables()}
     return {name: text for each in read for name, text in pages_of(each, names, date).items()}

@@ -37,7 +37,8 @@ class Document:
 
     @property
     def is_shared(self) -> bool:
-        """Checks whether the schema only describes types for others: each type has a section."""
+        """Checks whether the schema only describes types for other schemas: each type has a
+        section."""
         return not {"type", "oneOf"} & {*self.root}
 
 
@@ -47,7 +48,7 @@ class Place:
 
     node: Node
     document: Document
-    references: tuple[str, ...] = ()  # FILE#POINTER of each open one, the outermost first
+    references: tuple[str, ...] = ()  # FILE#POINTER of each open reference, the outermost first
     link: str = ""  # to the section that describes a shared type
     again: bool = False  # an open reference: its members are listed above
 
@@ -118,7 +119,7 @@ def limits(node: Node) -> str:
 
 
 def keys(place: Place) -> str:
-    """Returns the names that members may have where the schema does not list them."""
+    """Returns a text on the names of the members that the schema does not list, or ""."""
     names = place.part(place.node.get("propertyNames", {}))
     if names.link:
         return f", by {names.link}"
@@ -140,7 +141,8 @@ def plural(place: Place) -> str:
 
 
 def remark(place: Place) -> str:
-    """Returns a link to the description of a type."""
+    """Returns the remark after a type: that its members are listed above, or a link to its
+    description."""
     link = f" ({place.link})" if place.link else ""
     return (" (as above)" if place.again else "") + link
 
@@ -168,7 +170,7 @@ def linked(place: Place) -> str:
 
 
 def below(place: Place, path: str) -> Iterator[Row]:
-    """Yields the members in a value, the members of those, and so on."""
+    """Yields the members of a value, and the members of these members at any depth."""
     if place.again:
         return
     node = place.node

@@ -3,7 +3,7 @@
 
 Documents keep their places, so that their links work in the site as in the repository. Notebooks
 are documents: their pages show what is stored in them. A link to a header, a schema, a manual page
-or other text leads to a page made of the file; a link to a folder leads to a list of its files.
+or other text leads to a page made from the file; a link to a folder leads to a list of its files.
 """
 
 import os
@@ -33,10 +33,10 @@ LANGUAGES |= {".json": "json", ".sh": "sh"}
 
 
 class SiteError(Exception):
-    """The site cannot be made; the message says why."""
+    """Raised if the site cannot be made. The message gives the reason."""
 
 
-# --- Pages made of files ---
+# --- Pages made from files ---
 
 
 def text_of(path: Path) -> str | None:
@@ -59,7 +59,7 @@ def file_page(path: Path) -> str:
 
 
 def folder_page(path: Path) -> str:
-    """Returns a page that lists the files and folders of a folder, with links."""
+    """Returns a page that lists the folders in a folder, and its files with links."""
     own = sorted(entry for entry in path.iterdir() if not entry.name.startswith((".", "__")))
     lines = [f"- `{entry.name}/`" for entry in own if entry.is_dir()]
     lines += [f"- [{entry.name}]({entry.name})" for entry in own if entry.is_file()]
@@ -67,7 +67,7 @@ def folder_page(path: Path) -> str:
 
 
 def manual_links(text: str, own: str) -> str:
-    """Makes links of the names of other manual pages."""
+    """Returns text in which the names of other manual pages are links."""
 
     def link(found: re.Match[str]) -> str:
         name = found[1]
@@ -167,7 +167,7 @@ class Links:
         self.wanted: list[str] = []
 
     def to(self, source: str, anchor: str = "") -> str:
-        """Returns the link from this document's page to that of another file."""
+        """Returns the link from this document's page to the page of another file."""
         self.wanted.append(source)
         page, _, own = page_of(source).partition("#")
         anchor = anchor or own
@@ -207,7 +207,7 @@ class Stage:
         path.write_text(content)
 
     def put(self, source: str) -> list[str]:
-        """Writes the page of a file or folder; returns what its links lead to."""
+        """Writes the page of a file or folder; returns the files and folders that it links to."""
         path, page, kind = ROOT / source, page_of(source), kind_of(source)
         if "#" in page:
             return []  # that page exists anyway
@@ -258,7 +258,7 @@ def targets(source: str, text: str) -> Iterator[str]:
 
 
 def by_index(sources: list[str]) -> list[str]:
-    """Returns documents in the order in which the index names them."""
+    """Returns documents in the order in which the index names them, then all others."""
     order = list(targets(INDEX, (ROOT / INDEX).read_text()))
     return sorted(sources, key=lambda name: order.index(name) if name in order else len(order))
 

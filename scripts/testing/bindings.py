@@ -14,8 +14,8 @@ def gcc_library(name: str) -> str:
 
 
 def package(log: Log) -> None:
-    """Runs the tests of libcarry for Python with what this machine has; those that need more are
-    skipped."""
+    """Runs the tests of libcarry for Python with the packages that this machine has; tests that
+    need others are skipped."""
     folder = gcc_build(log)
     env = {"PYTHONPATH": str(folder / "bindings/python")}
     python_tests(log, folder, env, tests="unit/bindings")
@@ -41,8 +41,7 @@ def binding(log: Log) -> None:
 
 
 def audit(log: Log) -> None:
-    """Tests audits. Each file of tests runs in one process, so that an engine starts only once
-    there."""
+    """Tests audits. Each file of tests runs in one process, in which an engine starts only once."""
     python = python_with(log, "audit", "audits of archives, and what reads their tables")
     folder = gcc_build(log)
     env = {"PYTHONPATH": str(folder / "bindings/python")}

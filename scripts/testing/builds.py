@@ -15,9 +15,9 @@ from lock_tools import LOCKS
 from testing.runner import ROOT, Built, Log, StepError, shown
 
 BUILDS = ROOT / "build-test"
-# Downloads of scripts, roots and pip's own cache: kept for the next step and the next run.
+# Packages and roots that scripts download, and the caches of pip and ccache: kept for later runs.
 DOWNLOADS = BUILDS / "downloads"
-# The source archive of the present commit, from which all files of users are made.
+# The source archive of the present commit, from which all files for users are made.
 SOURCE = BUILDS / "source"
 COMPILERS = {"gcc": "g++", "clang": "clang++"}
 # The compilers that measure MC/DC.
@@ -29,7 +29,8 @@ EMULATOR = ["timeout", "-s", "KILL", "900"]
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Waits until no other process holds this lock: concurrent steps share builds."""
+    """Locks the file at `path` for a `with` block. Waits while another process has locked it:
+    concurrent steps share builds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -40,7 +41,7 @@ def build(
     log: Log, name: str, *options: str, compiler: str = "gcc", targets: Sequence[str] = ()
 ) -> Path:
     """Builds everything, or some targets, in build-test/`name`; from scratch if the options or the
-    compiler differ from the last time."""
+    compiler differ from the last time. Returns the folder."""
     folder = BUILDS / name
     record = folder / "options"
     setup = ["meson", "setup", "-Dwerror=true", *options, str(folder)]
@@ -56,7 +57,7 @@ def build(
     return folder
 
 
-# Targets of a build: only its files for ninja, and the programs of its C tests.
+# Names of targets: only the files for ninja, and the programs of the C tests.
 CONFIGURED = "build.ninja"
 C_TESTS = "meson-test-prereq"
 
@@ -67,9 +68,9 @@ def gcc_build(log: Log, *targets: str) -> Path:
 
 
 def compilers(compiler: str) -> list[dict[str, str]]:
-    """Returns the variables that choose the compilers of C and C++, the best choice first: ccache
-    keeps objects for other builds if it is installed. A build that was made without ccache stays
-    so."""
+    """Returns the variables that choose the compilers of C and C++, the best choice first. If
+    ccache is installed, it is the best, as it keeps objects for other builds. A build that was made
+    without ccache continues without it."""
     both = {"CC": compiler, "CXX": (COMPILERS | COVERAGE_COMPILER)[compiler]}
     if not shutil.which("ccache"):
         return [both]
@@ -108,9 +109,8 @@ def meson_tests(
     rebuild: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> None:
-    """Runs the C tests of a build, all or those that `options` choose. Time limits end only tests
-    that hang, however busy a machine is; `slower` multiplies them. `rebuild` builds what the chosen
-    tests need."""
+    """Runs the C tests of a build, all or those that `options` choose. Time limits are long enough
+    for a busy machine; `slower` multiplies them. `rebuild` builds what the chosen tests need."""
     level = os.environ.get("CARRY_TEST_LEVEL", level)
     command = ["meson", "test", "-C", str(folder.relative_to(ROOT))]
     wrapper = [option for option in options if option.startswith("--wrapper")]
@@ -132,20 +132,21 @@ def python_tests(
     python: str | Path = sys.executable,
     options: Sequence[str] = (),
 ) -> None:
-    """Runs tests in Python on the build in `folder`, by default those of the tool: all of them,
-    some files (`only`), or those that match an expression of pytest's markers (`marked`)."""
+    """Runs the tests in the folder tests/`tests` on the build in `folder`: all of them, some files
+    (`only`), or the tests that match an expression of pytest's markers (`marked`)."""
     settings = {"CARRY_BUILD": str(folder), "CARRY_TOOL": str(folder / "tools/carry/carry")}
     settings |= env or {}
     settings |= {name: os.environ[name] for name in ("CARRY_TEST_LEVEL",) if name in os.environ}
     command = [python, "-m", "pytest"]
-    results = folder / f"{tests.replace('/', '-')}.xml"
+    # Steps that share a build may run at the same time, so these files belong to the log.
+    results = log.path.with_suffix(".xml")
+    reads = log.path.with_suffix(".reads")
     # Only the first of the two families of JUnit files names the file of a test.
     chosen = ["-q", "-rs", "-p", "no:cacheprovider", "-o", "junit_family=xunit1", *options]
     chosen += [f"--junitxml={results}", "-n", str(at_once)]
     chosen += [f"tests/{tests}/{name}" for name in only or [""]] + (
         ["-m", marked] if marked else []
     )
-    reads = folder / "reads"
     shutil.rmtree(reads, ignore_errors=True)
     reads.mkdir()
     noted = ["env", f"CARRY_READS={reads}", *command, *chosen]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`make test-changed`: tests of what differs from a commit, at level short, in one build.
+"""`make test-changed`: tests of the files that differ from a commit, at level short, in one build.
 
-The build's dependencies and the layers of modules choose the tests in C, one table those in Python.
+The build's dependencies and the layers of modules choose the tests in C; a table chooses the tests
+in Python.
 """
 
 import json
@@ -44,7 +45,7 @@ PYTHON_TESTS: list[tuple[tuple[str, ...], str, str]] = [
     (("scripts/lock_tools.py", "scripts/pip/", ".github/"), "", "house/test_pins.py"),
 ]
 
-# Parts of tests in C: if one of these differs, all of them run.
+# Parts of all tests in C: if one of these parts differs, all tests in C run.
 HARNESS = ("tests/harness/", "tests/mutants/")
 OF_C = ("tests/unit/*.c", "tests/unit/*.cc", *HARNESS, "tests/unit/hook/", "fuzz/", "examples/*.c")
 OF_TOOL = ("tests/tool/test_", "tests/house/test_", "tests/unit/bindings/test_")
@@ -58,7 +59,7 @@ def differing(base: str) -> list[str]:
 
 
 def module_of(path: str) -> str | None:
-    """Returns the module that a file of the libraries or of the tool belongs to."""
+    """Returns the module to which a file of the libraries or of the tool belongs, or None."""
     top, _, rest = path.partition("/")
     if top == "include":
         module = public_module(rest.removeprefix("carry/"))
@@ -150,7 +151,7 @@ def is_known(file: str) -> bool:
 
 
 def test_changes(base: str) -> int:
-    """Tests what differs from a commit; returns the exit status."""
+    """Tests the files that differ from a commit; returns the exit status."""
     os.environ.setdefault("CARRY_TEST_LEVEL", "short")
     files = differing(base)
     if not files:

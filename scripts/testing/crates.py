@@ -13,7 +13,7 @@ from pathlib import Path
 from testing.builds import BUILDS, EMULATOR
 from testing.runner import ROOT, Log, StepError
 
-# Debian's crates: cargo then asks no registry.
+# Debian's crates, so that cargo asks no registry.
 CRATES = Path("/usr/share/cargo/registry")
 RUST_VERSION = "1.63"
 CRATE_TOOLS = ("bindgen", "cargo", "cargo-clippy", "rustfmt")
@@ -23,13 +23,13 @@ ALL_FEATURES = "--features=" + ",".join(f"libcarry/{name}" for name in COMPRESSI
 # The files that the crates are packed from, and the scripts that pack them.
 CRATE_SOURCES = ("LICENSE", "bindings/rust", "capture", "include", "scripts", "src")
 # Architectures where the crates run under an emulator, with Debian's name and the features.
-# Captures depend on the byte order, so the second one is big-endian.
+# Captures depend on the byte order, so the second architecture is big-endian.
 CRATE_TARGETS: dict[str, tuple[str, list[str]]] = {
     "aarch64": ("arm64", []),
     "s390x": ("s390x", ["--features=libcarry/std"]),
 }
 FOREIGN_RUST = "libstd-rust-dev"
-# Settings of cargo by environment variables, and options.
+# Environment variables of cargo, and its options.
 ForeignCrates = tuple[dict[str, str], list[str]]
 
 
@@ -43,7 +43,7 @@ def crate(log: Log) -> None:
         return
     rustc = subprocess.run(["rustc", "--version"], check=True, capture_output=True, text=True)
     is_oldest = rustc.stdout.startswith(f"rustc {RUST_VERSION}.")
-    env = cargo_home(folder, ["-Dwarnings"] if is_oldest else [])  # newer ones give more warnings
+    env = cargo_home(folder, ["-Dwarnings"] if is_oldest else [])  # newer versions warn more
     log.run("scripts/make_rust.py", "--check")
     unpack_crates(log, folder, env)
     manifest = ["--manifest-path", str(folder / "crates/Cargo.toml")]
@@ -68,7 +68,8 @@ def crate(log: Log) -> None:
 
 
 def cargo_home(folder: Path, flags: list[str]) -> dict[str, str]:
-    """Writes Cargo's settings: it uses Debian's crates and the unpacked ones, and no registry."""
+    """Writes settings by which Cargo uses Debian's crates and the unpacked ones, and no registry;
+    returns environment variables for it."""
     (folder / "home").mkdir(parents=True, exist_ok=True)
     (folder / "home/config.toml").write_text(
         f'[source]\ncrates-io.replace-with = "debian"\ndebian.directory = "{CRATES}"\n'
@@ -83,8 +84,8 @@ def cargo_home(folder: Path, flags: list[str]) -> dict[str, str]:
 
 
 def unpack_crates(log: Log, folder: Path, env: Mapping[str, str]) -> None:
-    """Packs the crates here and from a copy elsewhere, with the same result, and unpacks them into
-    a workspace like that of the repository."""
+    """Packs the crates here and from a copy in another folder, compares the archives, and unpacks
+    them into a workspace like the repository's."""
     elsewhere, crates = folder / "elsewhere", folder / "crates"
     for old in (elsewhere, crates, folder / "packed"):
         shutil.rmtree(old, ignore_errors=True)
@@ -106,7 +107,8 @@ def unpack_crates(log: Log, folder: Path, env: Mapping[str, str]) -> None:
 
 
 def check_bare(log: Log, program: Path) -> None:
-    """Checks that a program built without Rust's standard library uses none of its symbols."""
+    """Runs a program built without Rust's standard library, and checks that it needs no shared
+    library except the C library."""
     log.run(program)
     command = ["readelf", "--dynamic", str(program)]
     dynamic = subprocess.run(command, check=True, capture_output=True, text=True).stdout

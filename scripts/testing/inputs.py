@@ -125,7 +125,7 @@ def ninja(folder: Path, *words: str) -> list[str]:
 
 def compiled(built: Built) -> set[str]:
     """Returns the project's files that a build has compiled: the files that its compilers read, as
-    ninja recorded them, and the sources of what was made."""
+    ninja recorded them, and the sources of the targets that were made."""
     made = built.files or ninja_made(built.folder)
     read = set(ninja(built.folder, "-t", "inputs", *made)) if made else set()
     wanted = False

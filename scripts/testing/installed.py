@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Steps that test what users get: installed files, packages, archives, the manual's site."""
+"""Steps that test files for users: installed files, packages, archives, the manual's site."""
 
 import itertools
 import os
@@ -15,15 +15,16 @@ import make_site
 from testing.builds import BUILDS, SOURCE, compilers, gcc_build, python_tests, python_with
 from testing.runner import ROOT, Log, StepError
 
-# The builds of other steps have the tests. This one lies beside theirs and has the same options, so
-# that ccache finds the objects of the step gcc.
+# The builds of other steps contain the tests. This build is beside them and has the same options,
+# so that ccache finds the objects of the step gcc.
 INSTALLED = BUILDS / "installed"
 MAKE_INSTALL = ["make", "--no-print-directory", "install", "PREFIX=/usr"]
 MAKE_INSTALL += [f"BUILD={INSTALLED.relative_to(ROOT)}", "OPTIONS=-Dtests=false -Dwerror=true"]
 
 
 def install(log: Log) -> None:
-    """Installs into a folder of its own; a foreign project finds the library in each way."""
+    """Installs into a folder of its own, and checks that another project finds the library by
+    pkg-config and by CMake."""
     folder = BUILDS / "install"
     root, spaced = folder / "root", folder / "a root"
     shutil.rmtree(root, ignore_errors=True)
@@ -32,8 +33,8 @@ def install(log: Log) -> None:
     log.run("scripts/check_install", root / "usr", folder / "check")
 
 
-# The compilers that build the library for another C library, and for 32 bits. The second needs no
-# package that conflicts with the cross compilers, as GCC's libraries do.
+# The compilers that build the library for another C library, and for 32 bits. Clang needs no
+# package that conflicts with the cross compilers; GCC's libraries for 32 bits do.
 FOREIGN = {
     "musl": ["musl-gcc"],
     "m32": ["clang", "-m32", "-rtlib=compiler-rt", "-unwindlib=none"],
@@ -43,7 +44,7 @@ FOREIGN = {
 
 def kernel_headers(folder: Path) -> Path:
     """Returns a folder with only Linux's headers: musl-gcc does not find them, and must not find
-    those of the C library."""
+    glibc's headers."""
     own = folder / "kernel"
     own.mkdir(exist_ok=True)
     machine = f"/usr/include/{os.uname().machine}-linux-gnu"
@@ -54,7 +55,8 @@ def kernel_headers(folder: Path) -> Path:
 
 
 def install_foreign(log: Log, folder: Path, name: str, compiler: list[str]) -> None:
-    """Installs only the libraries below `folder`; if that fails, writes a file that says why."""
+    """Installs the libraries, without the tool, below `folder`. If the compiler cannot make
+    programs, writes a file with the reason instead."""
     (folder / "empty.c").write_text("int main(void) { return 0; }\n")
     try:
         log.run(*compiler, folder / "empty.c", "-o", folder / "empty")
@@ -76,7 +78,8 @@ def install_foreign(log: Log, folder: Path, name: str, compiler: list[str]) -> N
 
 
 def strangers(log: Log) -> None:
-    """Installs in all ways, then tests programs of other projects with only the installed files."""
+    """Installs for glibc and with each FOREIGN compiler, then tests programs of other projects with
+    only the installed files."""
     folder = BUILDS / "strangers"
     for old in [*folder.glob("no-*"), folder / "glibc", *map(folder.joinpath, FOREIGN)]:
         shutil.rmtree(old) if old.is_dir() else old.unlink(missing_ok=True)
@@ -87,8 +90,8 @@ def strangers(log: Log) -> None:
     python_tests(log, folder, own, tests="install/strangers")
 
 
-# Systems that use the wheels: the options of scripts/fetch_foreign. The wheels support no Python of
-# the oldest system.
+# Systems that use the wheels: the options of scripts/fetch_foreign. The wheels do not support the
+# Python of the oldest system.
 WHEEL_SYSTEMS = {
     "this-debian": ["amd64", "python3"],
     "newer-debian": ["--release", "trixie", "amd64", "python3"],
@@ -124,7 +127,7 @@ def wheel(log: Log) -> None:
 
 
 def release(log: Log) -> None:
-    """Tests the source archive, what is built from it twice, and the files beside it."""
+    """Tests the source archive, two builds from it, and other files of a release."""
     folder = BUILDS / "release"
     if not (ROOT / ".git").exists():
         log.skip(1, "what is released: this is no clone")
@@ -148,7 +151,7 @@ def release(log: Log) -> None:
 
 
 def deb(log: Log) -> None:
-    """Makes Debian packages, as `make deb` does, and uses them. Their tests run in other steps."""
+    """Makes Debian packages, as `make deb` does but without running the tests, and uses them."""
     command = [ROOT / "scripts/in_root", "--check"]
     check = subprocess.run(command, capture_output=True, text=True)
     if check.returncode:
@@ -185,7 +188,7 @@ def static(log: Log) -> None:
 
 
 def docs(log: Log) -> None:
-    """Makes the manual's site, and follows each link of it in a browser."""
+    """Makes the manual's site, and opens its pages and checks their links in a browser."""
     folder = BUILDS / "docs"
     if reason := make_site.obstacle() or check_site.obstacle():
         log.skip(1, f"the manual's site: {reason}")

@@ -74,7 +74,7 @@ def documents(log: Log) -> None:
 
 
 def clang(log: Log) -> None:
-    """Tests only the tool: other steps run the tests in C as Clang compiles them."""
+    """Tests only the tool, because other steps run the tests in C that Clang compiles."""
     folder = build(log, "clang", "-Dtool=enabled", compiler="clang")
     python_tests(log, folder, marked="of_compilers")
 
@@ -88,7 +88,8 @@ def optimize(log: Log) -> None:
         meson_tests(log, folder, "short")
 
 
-# Sanitizers find nothing new in the other tests. The reader of sites runs in a fuzz target instead.
+# Leaves out the tests in which sanitizers find nothing new. The reader of sites runs in a fuzz
+# target instead.
 SANITIZED = "not not_sanitized"
 
 
@@ -122,8 +123,7 @@ def valgrind(log: Log) -> None:
 
 
 def old_cpus_here() -> list[str]:
-    """Returns the CPUs to emulate. A machine with AVX2, but without AVX-512, emulates none with
-    AVX2."""
+    """Returns the CPUs to emulate: on a machine with AVX2 and without AVX-512, none with AVX2."""
     flags = Path("/proc/cpuinfo").read_text().split()
     is_here = "avx2" in flags and "avx512f" not in flags
     return [cpu for cpu in OLD_CPUS if cpu != AVX2_CPU or not is_here]
@@ -149,8 +149,8 @@ def foreign_asmjit(log: Log, target: str, debian_name: str) -> list[str]:
 
 
 def cross(log: Log, target: str, *options: str) -> Path:
-    """Tests a cross build at the level of optimisation of an installation: native builds test other
-    levels."""
+    """Tests a cross build at the default level of optimisation; only native builds also test other
+    levels. Returns the build."""
     folder = build(log, target, "-Dtool=disabled", f"--cross-file=cross/{target}.ini", *options)
     meson_tests(log, folder, "short", slower=20)
     return folder
@@ -163,11 +163,11 @@ FOREIGN_TOOL += ["libzycore-dev", "libzycore1.4", "libzydis-dev", "libzydis4.0"]
 
 
 def foreign_tool(log: Log, target: str, debian_name: str) -> Path:
-    """Makes a cross file by which a build finds what the tool needs."""
+    """Makes and returns a cross file by which a build finds the libraries that the tool needs."""
     folder = BUILDS / f"foreign-{target}"
     file = folder / "tool.ini"
     own = folder / f"usr/lib/{target}-linux-gnu"
-    # Zydis has no file for pkg-config, and libelf needs zlib, whose library is elsewhere.
+    # Zydis has no file for pkg-config, and libelf needs zlib, whose library is in another folder.
     linked = [f"-L{own}", f"-Wl,-rpath-link,{own}:{folder}/lib/{target}-linux-gnu"]
     text = (
         f"# {shlex.join(FOREIGN_TOOL)}\n"
@@ -207,8 +207,8 @@ def proven(log: Log, target: str, debian_name: str) -> None:
     python_tests(log, folder, env, tests="install/linkers", only=["test_built.py"])
 
 
-# CPUs without atomic instructions, scalable vectors or landing pads, or whose vectors differ in
-# length from those of the emulator's best CPU.
+# CPUs without atomic instructions, scalable vectors or landing pads, and CPUs whose vectors are
+# shorter or longer than those of the other CPUs.
 ARM_CPUS = ["cortex-a53", "neoverse-n1", "max,sve-max-vq=1", "max,sve-max-vq=16"]
 
 
@@ -225,7 +225,7 @@ def aarch64(log: Log) -> None:
 
 
 def s390x(log: Log) -> None:
-    # When meson reconfigures a folder, it takes the compiler of this machine for C++.
+    # When meson reconfigures a folder, it uses the compiler of this machine for C++.
     cross(log, "s390x", "-Djit=disabled")
 
 
@@ -245,14 +245,14 @@ def linkers(log: Log) -> None:
 
 
 def ring0(log: Log) -> None:
-    """Tests the core in kernels. They are built from its sources, in one folder for all tests."""
+    """Tests the core in kernels, which are built from its sources in one folder for all tests."""
     folder = BUILDS / "ring0"
     folder.mkdir(parents=True, exist_ok=True)
     python_tests(log, folder, {"CARRY_RING0": str(folder)}, tests="unit/ring0", at_once=0)
 
 
 def pack_seeds(log: Log, captures: list[Path], folder: Path) -> None:
-    """Packs captures in each form of each format whose program is installed."""
+    """Packs captures in each form of each format. Skips zstd or lz4 if it is not installed."""
     folder.mkdir(parents=True, exist_ok=True)
     for capture, (ending, pack) in itertools.product(captures, PACKERS.items()):
         (folder / f"{capture.name}.{ending}").write_bytes(pack(capture.read_bytes()))
@@ -266,7 +266,7 @@ def pack_seeds(log: Log, captures: list[Path], folder: Path) -> None:
 
 
 def fuzz_seeds(log: Log, folder: Path) -> dict[str, list[Path]]:
-    """Returns the seeds of each target: captures, including packed ones, and the frames in them."""
+    """Returns the seeds by target: captures, including packed ones, or the frames in them."""
     examples = sorted((ROOT / "examples").glob("*.pcap*"))
     corpus = Path(os.environ["CARRY_CORPUS"])
     captures = [*examples, *(sorted(corpus.iterdir()) if corpus.is_dir() else [])]
@@ -307,7 +307,7 @@ def instructions(log: Log) -> None:
 
 def proof(log: Log) -> None:
     """Proves the code of this build. Of the code that was proven before, only some is proven again.
-    The prover has to refuse some wrong kernels. The tests of models run them all."""
+    The prover must refuse some wrong kernels. The tests of models run all models."""
     folder = gcc_build(log)
     python_tests(log, folder, tests="unit/proof")
     if find_spec("elftools"):
@@ -323,8 +323,8 @@ def proof(log: Log) -> None:
 
 
 def coverage_build(log: Log, profiles: Path) -> Path:
-    """Builds programs that count branches, and always write their counts to the folder
-    `profiles`."""
+    """Builds programs that count branches, and always write their counts to the folder `profiles`.
+    Returns the folder of the build."""
     own = ROOT / "tests/house/coverage"
     shared = profiles.parent / "shared.o"
     shared.parent.mkdir(parents=True, exist_ok=True)
@@ -351,7 +351,7 @@ def coverage(log: Log) -> None:
         return
     profiles = BUILDS / "coverage/profiles"
     folder = coverage_build(log, profiles)
-    shutil.rmtree(profiles, ignore_errors=True)  # written by programs that the build runs
+    shutil.rmtree(profiles, ignore_errors=True)  # removes counts of programs that the build ran
     profiles.mkdir()
     profiles.chmod(0o777)  # tests run the tool as other users, too
     meson_tests(log, folder, "short", *NO_NATIVE)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The record of what steps last passed on, tests/record.txt: a step whose inputs have the recorded
-digest need not run again.
+"""Reads and writes tests/record.txt, the record of the inputs with which each step last passed: a
+step whose inputs have the recorded digest need not run again.
 
 A run writes a row only for a step that passed, and that skipped nothing because something was not
 installed. The seal of a row is a digest of the row: a row that was changed by hand, or copied to
 another step, is rejected. It detects mistakes, not malice, so a run that skips steps runs one of
-them all the same.
+them nevertheless.
 """
 
 import hashlib
@@ -97,15 +97,15 @@ def write_record(rows: Mapping[str, Row], order: Iterable[str], path: Path = REC
 
 
 def add_row(row: Row, order: Iterable[str], path: Path = RECORD) -> None:
-    """Writes the row of a step that has passed, and keeps rows that other processes add
-    meanwhile."""
+    """Writes the row of a step that has passed. Keeps all other rows, some of which other processes
+    may have added."""
     with locked(BUILDS / "record.lock"):
         write_record(read_record(path) | {row.step: row}, order, path)
 
 
 def recorder(steps: Sequence[Step], order: Sequence[str]) -> Keep:
-    """Returns a function that records a step if it passed completely, and its inputs did not change
-    meanwhile."""
+    """Returns a function that records a step if the step passed completely, and its inputs have not
+    changed since this call."""
     before = Tree()
     digests = {step.name: before.digest(step) for step in steps}
 
@@ -154,7 +154,8 @@ def choose_steps(
 
 
 def confirm_one(choices: list[Choice], commit: str) -> list[Choice]:
-    """Makes one of the steps run that could be skipped; a hash of the commit chooses it."""
+    """Returns the choices, in which one of the skipped steps runs; a hash of the commit selects
+    this step."""
     skipped = [choice for choice in choices if not choice.run]
     if not skipped:
         return choices

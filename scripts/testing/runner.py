@@ -34,19 +34,20 @@ COMMAND_SECONDS = 3600  # for a command that hangs: slow or busy machines take l
 
 
 class StepError(Exception):
-    """A step failed; the message says why."""
+    """Raised if a step fails. The message gives the reason."""
 
 
 def interrupt_once(*_: object) -> None:
-    """Handles SIGINT and SIGTERM: the first one ends all commands; further ones must not interrupt
-    that. Commands do not inherit a handler, as they would inherit an ignored signal."""
+    """Handles SIGINT and SIGTERM: the first signal ends all commands; further signals must not
+    interrupt this. These signals are handled rather than ignored, because commands would inherit an
+    ignored signal."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     raise KeyboardInterrupt
 
 
 def end_with(function: Callable[[], object]) -> None:
-    """Calls a function and ends with its result; Ctrl-C ends all that runs, with one line."""
+    """Calls a function and ends with its result; Ctrl-C ends all commands and prints one line."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, interrupt_once)
     try:
@@ -104,7 +105,8 @@ def failed_test(case: ElementTree.Element, messages: Iterable[str], repeat: str)
 
 @dataclass(frozen=True)
 class Built:
-    """A build that a step uses, and the files that the step uses: some of its folder, or all."""
+    """A build that a step uses, and the files of its folder that the step uses; () means all
+    files."""
 
     folder: Path
     files: tuple[str, ...] = ()
@@ -191,7 +193,7 @@ class Log:
     def run_at_once(
         self, *commands: Sequence[str | Path], env: Mapping[str, str] | None = None
     ) -> None:
-        """Runs commands concurrently; the log gets the output of each, that of failed ones last."""
+        """Runs commands concurrently; the log gets the output of each, failed commands last."""
         with contextlib.ExitStack() as files:
             running = []
             for command in commands:
@@ -210,13 +212,15 @@ class Log:
         self.write(reason)
 
     def skip_without(self, what: str, error: Exception) -> None:
-        """Skips tests of what a command could not install; its last line is the reason."""
+        """Skips tests of something that a command could not install; the last line of the log is
+        the reason."""
         lines = [line for line in self.path.read_text().splitlines() if line.strip()]
         last = lines[-1].strip() if isinstance(error, StepError) and lines else str(error)
         self.skip(1, f"{what}: {last}")
 
     def brings(self, what: str, *command: str | Path) -> bool:
-        """Runs a command that fetches what tests need; skips `what` they test if it cannot."""
+        """Runs a command that fetches files for tests. If that fails, skips the tests of `what` and
+        returns False."""
         try:
             self.run(*command)
         except (OSError, StepError) as error:
@@ -225,7 +229,7 @@ class Log:
         return True
 
     def close(self) -> None:
-        """Ends what still runs, after a time-out or an interrupt."""
+        """Ends the commands that still run, after a time-out or an interrupt."""
         for sent in (signal.SIGTERM, signal.SIGKILL):
             for process in self.running:
                 with contextlib.suppress(ProcessLookupError):
@@ -237,15 +241,15 @@ class Log:
         self.file.close()
 
     def count_junit(self, path: Path, repeat: str) -> None:
-        """Counts the test cases of a JUnit file that meson or pytest wrote. `repeat` is the command
-        that runs one of them, without its name."""
+        """Counts the test cases of a JUnit file that meson or pytest wrote. `repeat`, followed by
+        the name of a test case, is the command that runs this case."""
         try:
             cases = list(ElementTree.parse(path).iter("testcase"))
         except ElementTree.ParseError as error:
             raise StepError(f"{path} is damaged: {error}") from None
         for case in cases:
             said = {child.tag: child.get("message") or "" for child in case}
-            # Tests in C skip what a CPU or a system cannot do.
+            # Tests in C are not left out: they skip what a CPU or a system cannot do.
             skips = [child for child in case if child.get("type") == "pytest.skip"]
             self.left_out += [child.get("message") or "" for child in skips]
             if why := [said[tag] for tag in ("failure", "error") if tag in said]:
@@ -278,7 +282,7 @@ class Step:
     inputs: tuple[str, ...] = ()  # files that decide the result: see inputs.py
     place: Place = Place.REST
     aside: bool = False  # waits, or keeps about one CPU busy: runs concurrently with others
-    captures: bool = True  # whether the step reads those beside the project
+    captures: bool = True  # whether the step reads the captures beside the project
 
     @property
     def is_first(self) -> bool:
@@ -369,8 +373,10 @@ def send_lane(steps: Iterable[Step], run: RunStep, connection: Connection) -> No
 
 
 def run_lanes(steps: Sequence[Step], run: RunStep) -> dict[str, Result]:
-    """Runs steps in two processes: this one begins with those that use all CPUs, the other with
-    those that are marked `aside`. The one that ends first shares the remaining marked steps."""
+    """Runs steps in two processes: this one begins with steps that use all CPUs, the other one with
+    steps that are marked `aside`. Once this process has run its steps, both share the remaining
+    marked steps. If no step is marked, or there is only one step, this process runs all steps.
+    Returns the results of all steps."""
     aside = [step for step in steps if step.aside]
     rest = [step for step in steps if not step.aside]
     if not aside or len(steps) == 1:

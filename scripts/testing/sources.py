@@ -35,7 +35,7 @@ def shell_scripts() -> list[Path]:
 
 
 def small_cpu(log: Log) -> None:
-    """Compiles the core for a 32-bit CPU: nothing may need libatomic."""
+    """Compiles the core, except `hook`, for a 32-bit CPU: nothing may need libatomic."""
     folder = BUILDS / "small-cpu"
     folder.mkdir(parents=True, exist_ok=True)
     target = ["--target=riscv32-unknown-elf", "-ffreestanding", "-nostdlibinc", "-std=gnu11"]
@@ -68,7 +68,7 @@ def layers(log: Log) -> None:
 
 
 def from_document(document: str, what: str, pattern: str) -> str:
-    """Returns the first match of `pattern` in a document."""
+    """Returns the group in the first match of `pattern` in a document; fails if there is none."""
     found = re.search(pattern, (ROOT / document).read_text(), re.MULTILINE | re.DOTALL)
     if not found:
         raise StepError(f"{document} has no {what}")
@@ -76,14 +76,14 @@ def from_document(document: str, what: str, pattern: str) -> str:
 
 
 def program_in(document: str, folder: Path) -> Path:
-    """Writes the first program in C of a document to a file."""
+    """Writes the first program in C of a document to a file; returns its path."""
     program = folder / f"{Path(document).stem}.c"
     program.write_text(from_document(document, "example in C", r"^```c\n(.*?)^```"))
     return program
 
 
 def functions_in(document: str, folder: Path) -> Path:
-    """Writes all C code of a document to one file: includes, then functions."""
+    """Writes all C code of a document to one file: includes, then functions. Returns its path."""
     source = folder / f"{Path(document).stem}.c"
     shown = re.findall(r"^```c\n(.*?)^```", (ROOT / document).read_text(), re.M | re.S)
     source.write_text("\n".join(shown))
@@ -105,8 +105,8 @@ def readme_jit(log: Log, folder: Path) -> None:
 
 
 def readme(log: Log) -> None:
-    """Checks the table of times, the one-line build, and the programs of documents, linked with its
-    library."""
+    """Checks the table of times, the one-line build, and the programs of documents, linked with the
+    library of that build."""
     log.run(sys.executable, "bench/readme.py", "--check")
     folder = BUILDS / "readme"
     folder.mkdir(parents=True, exist_ok=True)
@@ -207,8 +207,8 @@ def without_jit(log: Log) -> None:
 
 
 def without_compression(log: Log, folder: Path) -> None:
-    """Checks that the command needs no compression library, and supports the formats that options
-    ask for."""
+    """Checks that a build of the command without compression supports exactly the formats that
+    other options enable."""
     rows = re.findall(r"^CARRY_UNPACKER\((\w+)", (ROOT / "capture/unpackers.def").read_text(), re.M)
     wanted = rows[::2]
     options = ["-Dtool=enabled", "-Djit=disabled", "-Dcompression=disabled"]

@@ -9,8 +9,7 @@ from testing import bindings, crates, installed, programs, sources
 from testing.inputs import BUILD, CAPTURE, CORE, JIT, MANUAL, PROGRAMS, PYTHON, TOOL
 from testing.runner import Place, Step
 
-# Some tests of the tool read pages of the manual. Their results are the same in each build, so a
-# changed page is an input only of the step `tool`.
+# The files that decide the results of the tool's tests, except the files that a build compiles.
 TESTS = (
     "tests/tool/",
     "tests/harness/",
@@ -33,9 +32,10 @@ LOCKS = ("scripts/pip/", "scripts/lock_tools.py")
 STRANGERS = ("cmake/", "docs/man/", "docs/explanation/architecture.md", "LICENSE")
 STRANGERS += ("tests/install/strangers/", "scripts/uninstall.py")
 C_TESTS = (*CORE, *JIT, *CAPTURE, *PROGRAMS, "tests/mutants/", "tests/harness/", "tests/unit/hook/")
-C_TESTS += ("tools/carry/bench/patch_*", "tools/carry/common/")
+C_TESTS += ("tools/carry/bench/patch_*", "tools/carry/common/", "tools/carry/cpu/claims*")
+C_TESTS += ("tools/carry/commands.def",)
 # A fuzz target reads sites as the tool does, if the tool is built.
-WITH_TOOL = (*C_TESTS, "tools/carry/sites/", "tools/carry/commands.def")
+WITH_TOOL = (*C_TESTS, "tools/carry/sites/")
 EVERYTHING = ("*",)
 
 # The steps of `make test` come first: at level short, with one compiler and few packages.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Selects the rows of tables that belong to this build. A row names its architecture;
- * CARRY_ROWS_<arch> keeps it or drops it. No other file asks the compiler for its target.
+ * CARRY_ROWS_<arch> keeps it or drops it. Apart from general_begin.h and general_end.h, no other
+ * file asks the compiler for its target.
  */
 #ifndef CARRY_BASE_ARCH_H
 #define CARRY_BASE_ARCH_H

@@ -4,13 +4,16 @@
 #ifndef CARRY_BASE_ASM_H
 #define CARRY_BASE_ASM_H
 
-/* Opens a function that C calls. Kernels push nothing, so no CFI is needed inside. */
-.macro CARRY_FUNCTION name
+/*
+ * Opens a function that C calls. Kernels push nothing, so no CFI is needed inside. With `align` 1,
+ * the function follows the code before it without padding.
+ */
+.macro CARRY_FUNCTION name, align=64
     .text
     .globl \name
     .hidden \name
     .type \name, @function
-    .balign 64
+    .balign \align
 \name:
     .cfi_startproc
     endbr64

@@ -18,12 +18,14 @@ static inline struct carry_cpuid carry_cpuid(uint32_t leaf, uint32_t subleaf) {
     return r;
 }
 
-/* Returns whether a leaf exists. Does not check its subleaves: leaves report these differently. */
+/* Returns whether a basic leaf exists. Does not check its subleaves: leaves report these
+ * differently. */
 static inline bool carry_cpuid_has_leaf(uint32_t leaf) {
     return carry_cpuid(0, 0).reg[0] >= leaf;
 }
 
-/* Reads an extended control register: XCR0 (0) or XINUSE (1). Requires CR4.OSXSAVE. */
+/* Returns XCR0 (index 0), or the components of XCR0 that are in use (index 1, if CPUID leaf 0xd,
+ * subleaf 1, EAX bit 2 is set). Requires CR4.OSXSAVE. */
 static inline uint64_t carry_xgetbv(uint32_t index) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(index));

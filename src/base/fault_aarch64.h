@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads and stores of AArch64 assembly that survives faults. base/fault_asm.h does the same for
- * x86-64, with rows of the same table.
+ * Macros for the loads and stores of AArch64 assembly code that survives faults. base/fault_asm.h
+ * does the same for x86-64, with rows of the same table.
  *
  *     CARRY_LOAD 0, ldp q0, q1, [x1]
  *     CARRY_STORE 32, stp q2, q3, [x0, #32]
  *     CARRY_BYTES 0, ldrb w11, [x1]
  *
- * When one of them faults, execution continues at the label .Lload_faulted, .Lstore_faulted or
- * .Lbytes_faulted of the file. All registers are unchanged except x16 = page + done.
+ * When such an instruction faults, execution continues at the label .Lload_faulted, .Lstore_faulted
+ * or .Lbytes_faulted of the file. All registers are unchanged except x16 = page + done.
  * base/fault_asm.h describes `page`; `done` is the first operand: how many bytes from x0 on are
  * copied already.
  *
  * A store must not cross the end of a page: CPUs split it there, and may write one part although
- * the other one faults (Arm Cortex-A76 TRM, A.2). A load that faults changes at most the registers
+ * the other part faults (Arm Cortex-A76 TRM, A.2). A load that faults changes at most the registers
  * that it loads.
  *
  * The CPU may ignore the top byte of addresses (TBI), and Linux reports a faulting address without
- * it. So pages and pointers are compared without it.
+ * it. So pages and pointers are compared without that byte.
  */
 /* clang-format off */
 #ifndef CARRY_BASE_FAULT_AARCH64_H
@@ -38,10 +38,11 @@
 
 /*
  * Ends a copy that survives faults: defines the labels above. Requires, at each access that may
- * fault: [x1, x1 + x2) must still be copied to [x0, x0 + x2), all bytes before are copied, and no
- * byte after the `done` ones is written. So the bytes from there up to the faulting page can still
- * be copied. They are copied one by one: if one faults, the other side faults, or a page was mapped
- * or unmapped meanwhile. Returns x0 = the bytes left, x1 = -1.
+ * fault: [x1, x1 + x2) must still be copied to [x0, x0 + x2), all bytes before these ranges are
+ * copied, and no byte after the first `done` bytes is written. So the bytes from there up to the
+ * faulting page can still be copied. They are copied one by one. If one of them faults, the copy
+ * ends there: the other side faults, or a page was mapped or unmapped after the fault. Returns x0 =
+ * the bytes left, x1 = -1.
  *
  * Clobbers: x2, x9 to x11, x16, flags
  */

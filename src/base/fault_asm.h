@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads and stores of assembly that survives faults. A file that defines RECOVERS as 1 gets a row
- * for each in section carry_faults. With 0 it gets none, and faults as usual.
+ * Macros for the loads and stores of assembly code that survives faults. In a file that defines
+ * RECOVERS as 1, each of these instructions has a row in section carry_faults. In a file that
+ * defines it as 0, there are no rows, and the instructions fault as usual.
  *
  *     CARRY_LOAD 0, vmovdqu (%rsi), %ymm0
  *     CARRY_STORE 0, vmovdqu %ymm0, (%rdi)
  *     CARRY_BYTES 0, movb %r8b, (%rdi)
  *
- * When one of them faults, the fault handler finds its row (carry_fault_find()), and execution
- * continues at the label .Lload_faulted, .Lstore_faulted or .Lbytes_faulted of the file. All
- * registers are unchanged except rax = page + done:
+ * When such an instruction faults, the fault handler finds its row (carry_fault_find()), and
+ * execution continues at the label .Lload_faulted, .Lstore_faulted or .Lbytes_faulted of the file.
+ * All registers are unchanged except rax = page + done:
  *
  * page  the start of the page of 4,096 bytes that could not be accessed; CARRY_NO_ADDRESS, the
  *       lowest address that is not canonical, if the CPU does not report the address; or -4096 if
@@ -17,14 +18,14 @@
  * done  the first operand: how many bytes from rdi on are copied already. Pointers advance once for
  *       many vectors, and pages may be unmapped at any instruction, so neither the pointers nor the
  *       page determine it. CARRY_DONE() states a number of bytes; CARRY_DONE_END() the larger of
- *       this number and all but the last few units (the second operand of CARRY_RECOVER). With
- *       CARRY_DONE_R8, either is at least all bytes before the address in r8
+ *       this number and all but the last few units (`unit` of CARRY_RECOVER). With CARRY_DONE_R8,
+ *       either is at least all bytes before the address in r8
  *
- * Assumed of the CPU: if a load or a store faults, no register and no byte of memory has changed.
- * For an access to two pages, Intel guarantees this up to 8 bytes, not for vectors (SDM vol. 3,
- * 9.1.1). Tests let every store fault at each of its bytes. Nothing is assumed of `rep movsb`, and
- * no copy that survives faults may use it: if pages are unmapped meanwhile, it may have stored up
- * to 63 bytes more than rcx shows at a fault (Emerald Rapids).
+ * Assumption about the CPU: if a load or a store faults, no register and no byte of memory has
+ * changed. For accesses to two pages, Intel guarantees this up to 8 bytes, but not for vectors (SDM
+ * vol. 3, 9.1.1). Tests let every store fault at each of its bytes. Nothing is assumed of `rep
+ * movsb`, and no copy that survives faults may use it: if pages are unmapped while it runs, it may
+ * have stored up to 63 bytes more than rcx shows at a fault (Emerald Rapids).
  */
 /* clang-format off */
 #ifndef CARRY_BASE_FAULT_H
@@ -60,13 +61,15 @@
 
 /*
  * Ends a copy that survives faults: defines the labels above. Requires, at each access that may
- * fault: [rsi, rsi + rdx) must still be copied to [rdi, rdi + rdx), all bytes before are copied,
- * and no byte after the `done` ones is written. So the bytes from there up to the faulting page can
- * still be copied. They are copied one by one. If one faults, the copy ends there: the other side
- * faults, a page was mapped or unmapped meanwhile, or the page is unknown. No access faults more
- * than a page after the bytes that are done. So if all bytes of a page are copied, it is mapped
- * again, and words are copied; if a word faults, its bytes are tried again. Returns rax = the bytes
- * left, rdx = -1.
+ * fault: [rsi, rsi + rdx) must still be copied to [rdi, rdi + rdx), all bytes before these ranges
+ * are copied, and no byte after the first `done` bytes is written. So the bytes from there up to
+ * the faulting page can still be copied. They are copied one by one. If one of them faults, the
+ * copy ends there: the other side faults, a page was mapped or unmapped after the fault, or the
+ * page is unknown.
+ *
+ * Accesses fault at most one page after the bytes that are done. So once a whole page of bytes is
+ * copied, the page that faulted is mapped again, and words are copied; if a word faults, its bytes
+ * are tried again. Returns rax = the bytes left, rdx = -1.
  *
  * `unit` is the unit of CARRY_DONE_END(); `clean` is an instruction that cleans the upper halves of
  * vector registers.

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Instructions of copies that may fault, by the label at which execution then continues. The header
- * of the architecture defines CARRY_FAULT_ROW, and the labels in CARRY_RECOVER. */
+/*
+ * Macros for instructions of copies that may fault, one for each label at which execution then
+ * continues. The header of the architecture defines CARRY_FAULT_ROW, and the labels in
+ * CARRY_RECOVER.
+ */
 /* clang-format off */
 #ifndef CARRY_BASE_FAULT_ROWS_H
 #define CARRY_BASE_FAULT_ROWS_H

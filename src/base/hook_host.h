@@ -14,8 +14,8 @@ struct carry_host_object {
     uintptr_t base;       /* added to the addresses in its file */
     const void *segments; /* Elf64_Phdr */
     size_t segment_count;
-    void *handle; /* keeps it loaded */
-    bool used;    /* for the caller */
+    void *handle; /* keeps the object loaded */
+    bool used;    /* set by the caller, for release_unused() */
 };
 
 /* The text of an object. */
@@ -25,18 +25,19 @@ struct carry_host_text_range {
 };
 
 struct carry_host_objects {
-    struct carry_host_objects *next; /* for the caller */
+    struct carry_host_objects *next; /* for the caller's use */
     size_t count;
     struct carry_host_object items[];
 };
 
 /*
- * Functions except text_at(), page_bytes(), protect() and map() may take the lock that the dynamic
- * linker holds while constructors run: the caller must not hold a lock that a constructor takes.
+ * All functions except text_at(), is_readable(), page_bytes(), protect() and map() may take the
+ * lock that the dynamic linker holds while constructors run: the caller must not hold a lock that a
+ * constructor takes.
  */
 struct carry_hook_host {
-    /* Returns all loaded objects in the order of the linker, and keeps them loaded. NULL: no
-     * memory. */
+    /* Returns all loaded objects in the dynamic linker's order, and keeps them loaded. Returns NULL
+     * if there is no memory. */
     struct carry_host_objects *(*list)(void);
 
     /* release_unused() removes objects without `used`, which may then be unloaded; release_all()
@@ -46,7 +47,8 @@ struct carry_hook_host {
 
     /*
      * Returns the function to which the dynamic linker would bind an import of `object`, or 0.
-     * `version` is "" if the import has none. `own_first`: the object's own functions come first.
+     * `version` is "" if the import has none. With `own_first`, the object's own functions are
+     * searched first.
      */
     uintptr_t (*find)(const struct carry_host_object *object, const char *symbol,
                       const char *version, bool own_first);
@@ -66,8 +68,8 @@ struct carry_hook_host {
 
     /*
      * Maps a copy of `text`, readable and executable and never written again, and zeroed data in
-     * the pages after it, less than `reach` away from `near` unless `near` is 0. Returns the
-     * address of the text, or NULL.
+     * the pages after it. The mapping is less than `reach` away from `near`, unless `near` is 0.
+     * Returns the address of the text, or NULL.
      */
     void *(*map)(uintptr_t near, uintptr_t reach, const void *text, size_t text_size,
                  size_t data_size);
@@ -83,17 +85,16 @@ void carry_hook_forked(void);
 struct carry_host_hook_thread {
     int *error_number;       /* carry_host_errno() of this thread, or NULL before the first call */
     const void *counted;     /* the point whose callback runs, if detaching waits for it */
-    uintptr_t readable_page; /* the last page found readable after arguments of a call, or 0 */
-    bool inside;             /* in a callback or in the library: hooks call no callbacks */
+    uintptr_t readable_page; /* the last page found readable among the words after a call's return
+                                address, or 0 */
+    bool inside; /* the thread is in a callback or in the library: hooks call no callbacks */
 };
 
 extern _Thread_local struct carry_host_hook_thread carry_host_hook_thread
     __attribute__((tls_model("initial-exec")));
 
-/*
- * Stops hooks on this thread from calling callbacks, or allows it again. Returns the previous
- * state. Weak, so that a program that patches needs neither hooks nor their thread-local memory.
- */
+/* Sets whether this thread is `inside`, where hooks call no callbacks. Returns the previous state.
+ * Weak, so that a program that patches needs neither hooks nor their thread-local memory. */
 bool carry_host_hook_inside(bool inside) __attribute__((weak));
 
 static inline bool carry_host_go_inside(bool inside) {

@@ -21,16 +21,17 @@ struct carry_section_thread;
 void carry_host_preempt_off(void);
 void carry_host_preempt_on(void);
 
-/* Returns true in an NMI, and in anything else that arrives while interrupts are off. */
+/* Returns whether this code runs in an NMI, or in another interrupt that arrives even while
+ * interrupts are off. */
 bool carry_host_in_nmi(void);
 
-/* Returns the words of this CPU. Called with preemption off. NULL: there are no sections. */
+/* Returns the words of this CPU, or NULL if there are no sections. Called with preemption off. */
 struct carry_section_cpu *carry_host_section_cpu(void);
 
 /*
- * Makes vector instructions run on this CPU: CLTS, in kernels that set CR0.TS; CPACR_EL1.FPEN, in
- * kernels that clear it. Such a kernel lets them trap again only on the way to user mode, if the
- * state of the thread must be loaded there.
+ * Enables vector instructions on this CPU, in kernels that let them trap: clears CR0.TS, or sets
+ * CPACR_EL1.FPEN. Such a kernel lets them trap again only on the way to user mode, if the state of
+ * the thread must be loaded there.
  */
 void carry_host_vectors_allow(void);
 

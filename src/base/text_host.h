@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How module patch writes text: functions that the host provides, and functions that the host may
- * call. src/hosted/hosted_patch.c is the host in a Linux process; an operating-system kernel
- * provides its own.
+ * How `patch` writes text: functions that the host provides, and functions that the host may call.
+ * src/hosted/hosted_patch.c is the host in a Linux process; an operating-system kernel provides its
+ * own.
  */
 #ifndef CARRY_BASE_TEXT_HOST_H
 #define CARRY_BASE_TEXT_HOST_H
@@ -22,7 +22,7 @@ struct carry_text_run {
     uintptr_t high;
 };
 
-/* A part of an object as it is loaded: readable memory. */
+/* A loaded part of an object: readable memory. */
 struct carry_text_part {
     uintptr_t low;
     uintptr_t high;
@@ -31,9 +31,9 @@ struct carry_text_part {
 
 /* How a session writes, and when other threads see its writes. */
 struct carry_text_session {
-    bool writes_pairs; /* a write of two bytes is one store; so is one of four aligned ones */
+    bool writes_pairs; /* a write of two bytes, or of four aligned ones, is one store */
     bool holds_traps;  /* a thread that meets a trap waits for the end: guards may be traps */
-    bool at_once;      /* nothing is seen until the end, then all of a run: no guards needed */
+    bool at_once;      /* at the end, threads see all writes to a run at once: no guards needed */
     bool sites_only;   /* another process may write text: nothing between sites is written */
 };
 
@@ -41,20 +41,20 @@ struct carry_text_host {
     /* Returns the size of a page: the unit of protection. */
     size_t (*page_bytes)(void);
 
-    /* Allocates memory for lists, not necessarily zeroed, or returns NULL; frees it. */
+    /* Allocate memory for lists, not necessarily zeroed (NULL on failure), and free it. */
     void *(*allocate)(size_t size);
     void (*release)(void *memory, size_t size);
 
     /*
-     * Excludes other transactions, from carry_patch_begin() to the commit or abort. The program may
-     * load objects meanwhile, and wait for other threads that do: code that registers an object
-     * takes only lock().
+     * Exclude other transactions, from carry_patch_begin() to the commit or abort. Between them the
+     * program may load objects, and wait for other threads that load objects: code that registers
+     * an object takes only lock().
      */
     void (*begin)(void);
     void (*end)(void);
 
-    /* Excludes other commits, and changes of the list of objects. Where both are taken, begin() is
-     * first. */
+    /* Exclude other commits, and changes of the list of objects. A caller that needs both locks
+     * calls begin() first. */
     void (*lock)(void);
     void (*unlock)(void);
 
@@ -63,10 +63,10 @@ struct carry_text_host {
 
     /*
      * Begin and end a session of writes within `runs`. open() returns 0, CARRY_ERROR_PERMISSION or
-     * CARRY_ERROR_NO_SYNC. `quiet`: no thread runs text there. During a session no signal handler
-     * runs on this thread. Without `keep`, writes that no thread has seen yet are discarded.
-     * close() returns false if some writes cannot be seen although `keep` demands them, or if
-     * writes were refused and another way is left: the next session then uses that way, and the
+     * CARRY_ERROR_NO_SYNC. `quiet`: no other thread runs text within `runs`. During a session no
+     * signal handler runs on this thread. close() without `keep` discards the writes that no thread
+     * has seen yet. It returns false if some writes cannot be seen although `keep` demands them, or
+     * if writes were refused and another way is left: the next session then uses that way, and the
      * caller must write everything again.
      */
     int (*open)(const struct carry_text_run *runs, size_t count, bool quiet,
@@ -80,7 +80,7 @@ struct carry_text_host {
      */
     bool (*write)(uintptr_t address, const void *bytes, size_t size);
 
-    /* NULL, or returns whether another process may write text now, as debuggers do. Asked in a
+    /* NULL, or returns whether another process may write text now, as debuggers do. Called in a
      * session without `sites_only`, before text between sites is written. */
     bool (*is_watched)(void);
 
@@ -91,12 +91,12 @@ struct carry_text_host {
     void (*synchronise)(void);
 
     /*
-     * NULL, or two functions with which several instructions may replace a call. stop() returns
-     * true once all other CPUs stand still, and no interrupted code, on any CPU or waiting for one,
-     * would continue inside a site (carry_patch_is_inside()). If that cannot be reached, stop()
-     * returns false, and no CPU stands still. Until start(), text may be written as if alone() were
-     * true, and this CPU takes no interrupts. Anything that arrives nevertheless, such as an NMI,
-     * must run no sites.
+     * NULL, or two functions that allow several instructions to replace a call. stop() returns true
+     * once all other CPUs stand still, and no interrupted code, on any CPU or waiting for one,
+     * would continue inside a site (carry_patch_is_inside()). If this state cannot be reached,
+     * stop() returns false, and no CPU stands still. Until start(), text may be written as if
+     * alone() were true, and this CPU takes no interrupts. Anything that arrives nevertheless, such
+     * as an NMI, must run no sites.
      */
     bool (*stop)(void);
     void (*start)(void);
@@ -107,12 +107,13 @@ struct carry_text_host {
     /* Does what carry_patch_select() does. NULL if the host can write text in one way only. */
     int (*select)(const char *backend, const char *guard);
 
-    /* NULL, or called before sites of the object with this text are registered, outside lock(). */
+    /* NULL, or called before sites of the object that contains `address` are registered, outside
+     * lock(). */
     void (*before_register)(uintptr_t address);
 
     /*
      * NULL, or finds the loaded parts of the object that contains `address`, outside lock(). Fills
-     * in `limit` parts at most, and returns how many there are: 0 if no object contains the
+     * in at most `limit` parts, and returns how many there are: 0 if no object contains the
      * address, for example because the program allocated that memory.
      */
     size_t (*parts)(uintptr_t address, struct carry_text_part *parts, size_t limit);

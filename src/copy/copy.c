@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of kernels of carry_copy() in their three forms, and the functions of <carry/copy.h>.
- */
+/* The tables of carry_copy()'s kernels, one for each of their three forms, and the functions of
+ * <carry/copy.h>. */
 #include "copy/copy_choice.h"
 
 #define CARRY_COPY_KERNEL(arch, name, needs, wants, vector_bits)                                   \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the recovery of an instruction that faults; accesses and copies that survive faults. */
+/* The search for the recovery of a faulting instruction, and accesses and copies that survive
+ * faults. */
 #include "copy/copy_fault.h"
 
 #include "copy/copy_internal.h"
@@ -36,8 +37,9 @@ static bool is_access_size(size_t size) {
 }
 
 /*
- * Copies all bytes or none, as one access does. Across two pages the system may copy a part: this
- * function then writes the earlier bytes back. Returns whether it copied them.
+ * Copies all bytes or none, like a single access. If the range spans two pages, the system may copy
+ * only a part: this function then restores the bytes of that part. Returns whether it copied all
+ * bytes.
  */
 static bool access_by_system(void *dst, const void *src, size_t size) {
     unsigned char from[8];
@@ -67,7 +69,7 @@ bool carry_write_try(void *dst, const void *value, size_t size) {
 
 uint64_t carry_load_zeropad(const void *src) {
     uint64_t word = 0;
-    /* No page is smaller than this, and within a page all bytes are readable if one is. */
+    /* No page is smaller than PAGE_BYTES, and within a page all bytes are readable if one is. */
     if ((uintptr_t)src % PAGE_BYTES <= PAGE_BYTES - sizeof word)
         __builtin_memcpy(&word, src, sizeof word);
     else

@@ -16,16 +16,12 @@ typedef size_t carry_copy_try_fn(void *dst, const void *src, size_t size);
 #include "copy/kernels.def"
 #undef CARRY_COPY_KERNEL
 
-/*
- * Calls the form of the chosen kernel that survives faults, if the handler of faults follows
- * base/fault_asm.h. Forms in C let the system copy instead.
- */
+/* Calls the form of the chosen kernel that survives faults. The fault handler must follow
+ * base/fault_asm.h, except for forms in C, which let the system copy instead. */
 carry_copy_try_fn carry_copy_try_call;
 
-/*
- * Copies past the caches, then executes the fence. `size` and the address `dst` must be multiples
- * of 64.
- */
+/* Copies. On x86-64, the stores bypass the caches, and a store fence follows them. `size` and the
+ * address `dst` must be multiples of 64. */
 carry_copy_fn carry_copy_lines;
 
 #endif

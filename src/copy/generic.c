@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The portable kernel. An empty assembly statement in each iteration hides from the compiler that
- * the loop is a memcpy(): it would call memcpy(), which may be this function.
+ * the loop is a memcpy(). Otherwise the compiler would call memcpy(), which may be this function.
  */
 #include "copy/copy_internal.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The portable move. It starts at the end of the range that the target overwrites first, and loads
- * each block as a whole before it stores it. Less than a block is copied through a buffer.
+ * The portable move. It starts at the end of the source that the target would overwrite, and loads
+ * each block as a whole before it stores the block. Less than a block is copied through a buffer.
  */
 #include "copy/copy_internal.h"
 

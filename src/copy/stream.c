@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies past the caches. */
+/* Copies that bypass the caches. */
 #include "copy/copy_internal.h"
 
 /*
- * From this size on, stores past the caches cost less if neither side is cached: 11 % less than rep
- * movsb at 32 KiB, 20 % at 64 KiB, 30 % at 4 MiB; for smaller sizes up to 13 % more (Zen 5). If
- * both sides are cached, they cost several times as much.
+ * From this size on, stores that bypass the caches cost less if neither side is cached: 11 % less
+ * than rep movsb at 32 KiB, 20 % at 64 KiB, 30 % at 4 MiB; for smaller sizes up to 13 % more (Zen
+ * 5). If both sides are cached, they cost several times as much.
  */
 #define STREAM_MIN ((size_t)32 << 10)
 #define LINE_BYTES 64

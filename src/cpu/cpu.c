@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The features in effect: those that were detected, without those that the mask removes. */
+/* The features in effect: the detected features, without the features that the mask removes, and
+ * with the preferences that it forces. */
 #include "cpu/cpu_internal.h"
 
 #include "base/host.h"
@@ -23,16 +24,14 @@
 #define ROW(arch, name_, found, builds_on_, description_)                                          \
     CARRY_ROWS_##arch(                                                                             \
         {.name = #name_, .description = description_, .builds_on = builds_on_, found}, )
-/* The empty last row keeps the table legal on an architecture without features. */
+/* The empty last row keeps the table valid C on an architecture without features. */
 static const struct carry_cpu_row rows[CARRY_CPU_COUNT + 1] = {CARRY_CPU_FEATURES(ROW)};
 
 #define READY (UINT32_C(1) << 31)
 _Static_assert(CARRY_CPU_COUNT < 31, "the feature bits and READY share 32 bits");
 
-/*
- * Both words hold READY once written. Threads that race at the first use compute the same values,
- * so relaxed stores are enough.
- */
+/* detected_word and effective_word hold READY once they are written. Threads that race at the first
+ * use compute the same values, so relaxed stores are enough. */
 static uint32_t detected_word;
 static uint32_t effective_word;
 static int host_mask_error;
@@ -63,7 +62,8 @@ static uint32_t detected_features(void) {
     return bits;
 }
 
-/* Returns the evidence for a preference. NULL if there is none, or the CPU lacks the feature. */
+/* Returns the evidence for a preference. NULL if there is none, or the CPU lacks a feature on which
+ * the preference builds. */
 static const char *preference_evidence(size_t index) {
     const struct carry_cpu_fact *fact = preference_fact(index);
     return fact && (rows[index].builds_on & ~detected_features()) == 0 ? fact->evidence : NULL;

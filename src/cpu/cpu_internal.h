@@ -11,7 +11,7 @@
 #define CARRY_CPU_INDEX(arch, name, ...) CARRY_ROWS_##arch(CARRY_CPU_INDEX_##name, )
 enum { CARRY_CPU_FEATURES(CARRY_CPU_INDEX) CARRY_CPU_COUNT };
 
-/* The bit of a feature in this architecture's table. */
+/* Expands to the bit of a feature in this architecture's table. */
 #define CARRY_CPU_BIT(name) (UINT32_C(1) << CARRY_CPU_INDEX_##name)
 
 enum carry_cpu_kind {
@@ -43,6 +43,7 @@ const char *carry_cpu_first_name(uint32_t bits);
 /* Whether a preference holds on this CPU, and the evidence in one sentence. */
 struct carry_cpu_fact {
     bool holds;
+    unsigned char sources; /* hosts or days that show it */
     const char *evidence;
 };
 

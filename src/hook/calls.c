@@ -11,9 +11,9 @@
 /* --- Functions that cannot be hooked --- */
 
 /*
- * Checks for functions that must return to their caller directly: they return twice, the second
- * time when the thunk's frame is gone, or use the return address to find the object that calls
- * them.
+ * Checks for functions that must return to their caller directly. They return twice, the second
+ * time when the thunk's frame is gone; or they may use the return address to find the object or the
+ * function that calls them.
  */
 static bool needs_its_caller(const char *symbol) {
     static const char *const names[] = {
@@ -139,7 +139,8 @@ static int find_matches(struct matches *matches, const struct carry_hook *hook,
 
 /* --- Slots --- */
 
-/* The page that is writable now. Points are in the order of their slots. */
+/* The page of slots that is writable. Most points are in the order of their slots, so it is enough
+ * to keep one page open. */
 struct open_page {
     uintptr_t address; /* 0: none */
     size_t bytes;
@@ -180,7 +181,7 @@ static bool replace_slot(const struct carry_hook_point *point, uintptr_t from, u
 }
 
 /* Stores the stub in a slot that has not changed since it was read, or that the linker has bound
- * meanwhile. Keeps any other value. */
+ * since then. Keeps any other value. */
 static void put_stub(const struct carry_hook_point *point) {
     if (!replace_slot(point, point->seen, point->stub))
         replace_slot(point, point_target(point), point->stub);
@@ -223,8 +224,8 @@ static int put_stubs(const struct carry_hook_point *points) {
 
 /* --- Attaching --- */
 
-/* Compares the objects of two places with the same slot and function: another object may have been
- * loaded where an unloaded one was. */
+/* Checks whether two places with the same slot and function are in the same object: another object
+ * may have been loaded where an unloaded one was. */
 static bool is_of_same_object(const struct carry_hook_place *a, const struct carry_hook_place *b) {
     return a->object == b->object && a->symbol == b->symbol && a->version == b->version;
 }
@@ -258,7 +259,7 @@ static int attach_matches(struct carry_hook *hook, const struct matches *matches
     struct carry_hook_plan plan;
     carry_plan_start(&plan);
     plan.skipped = matches->skipped;
-    int error = put_stubs(hook->points); /* again: the linker may have bound slots since */
+    int error = put_stubs(hook->points); /* the linker may have bound slots over these stubs */
     for (size_t i = 0; i < matches->count && !error; i++)
         error = plan_match(&plan, hook, &matches->items[i]);
     if (!error) {
@@ -282,7 +283,8 @@ static int find_and_attach(struct carry_hook *hook, struct carry_host_objects *o
     return error;
 }
 
-/* Attaches a hook. Objects with hooked calls stay loaded until the hook is detached. */
+/* Attaches a hook. Objects with hooked calls stay loaded until the hook is detached. Returns 0 or
+ * an error. */
 static int attach_calls(struct carry_hook *hook) {
     struct carry_host_objects *objects = carry_host_hook()->list();
     if (!objects)

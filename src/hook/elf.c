@@ -63,8 +63,8 @@ struct symbol {
 
 enum { SYMBOL_FUNCTION = 2, SYMBOL_IFUNC = 10 };
 
-/* A file whose versions are needed, and one of these versions. `next` is relative to the
- * structure. */
+/* A file whose versions are needed, and one of these versions. `first` and `next` are relative to
+ * the structure. */
 struct needed_file {
     uint16_t version;
     uint16_t count;
@@ -119,7 +119,8 @@ static const char *string_at(const struct carry_elf *elf, uint64_t offset) {
     return offset < elf->strings.size ? (const char *)elf->strings.address + offset : "";
 }
 
-/* Relocates an address in the dynamic section, unless the dynamic linker has done it already. */
+/* Relocates an address that the dynamic section contains, unless the dynamic linker has done so
+ * already. */
 static uintptr_t relocate_address(const struct carry_elf *elf, uint64_t address) {
     return is_in_segment(elf, address, 1, READABLE) ? address : elf->base + address;
 }
@@ -161,7 +162,7 @@ static bool ends_strings(const struct carry_elf_table *strings) {
 
 static void use_dynamic(struct carry_elf *elf, const struct dynamic *dynamic) {
     const uint64_t *named = dynamic->named;
-    if (named[TAG_PLT_KIND] == TAG_RELOCATIONS) /* they have addends */
+    if (named[TAG_PLT_KIND] == TAG_RELOCATIONS) /* the PLT's relocations have addends */
         elf->relocations[0] = read_table(elf, dynamic, TAG_PLT, TAG_PLT_SIZE);
     elf->relocations[1] = read_table(elf, dynamic, TAG_RELOCATIONS, TAG_RELOCATIONS_SIZE);
     elf->strings = read_table(elf, dynamic, TAG_STRINGS, TAG_STRINGS_SIZE);
@@ -174,7 +175,7 @@ static void use_dynamic(struct carry_elf *elf, const struct dynamic *dynamic) {
     elf->own_first = named[TAG_SYMBOLIC] || named[TAG_FLAGS] & FLAG_SYMBOLIC;
 }
 
-/* Returns the whole pages of an area: RELRO protects only these. */
+/* Returns the pages that RELRO protects: both ends of its area are rounded down. */
 static struct carry_elf_table inner_pages(uintptr_t address, size_t size) {
     const uintptr_t inside = carry_host_hook()->page_bytes() - 1;
     uintptr_t low = address & ~inside;

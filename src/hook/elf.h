@@ -3,7 +3,7 @@
  * The imports of a loaded object, from its dynamic section. The contents of an object are not
  * trusted: nothing outside its segments is read, so a damaged object merely has fewer imports.
  *
- * Source: System V ABI (gABI), chapter 5, its AMD64 supplement, and that for AArch64; "Symbol
+ * Source: System V ABI (gABI), chapter 5, and its supplements for AMD64 and AArch64; "Symbol
  * Versioning" in the Linux Standard Base, Core.
  */
 #ifndef CARRY_HOOK_ELF_H
@@ -20,13 +20,13 @@ struct carry_elf {
     uintptr_t base;
     uintptr_t segments;
     size_t segment_count;
-    struct carry_elf_table relocations[2]; /* those of the PLT, and all others */
+    struct carry_elf_table relocations[2]; /* DT_JMPREL (of the PLT), and DT_RELA */
     struct carry_elf_table strings;
-    struct carry_elf_table constant; /* whole pages that are read-only once relocated (RELRO) */
+    struct carry_elf_table constant; /* pages that are read-only once relocated (RELRO) */
     uintptr_t symbols;
     uintptr_t versions;
     uintptr_t needed_versions;
-    bool own_first; /* DT_SYMBOLIC */
+    bool own_first; /* DT_SYMBOLIC or DF_SYMBOLIC */
 };
 
 /* The import that a relocation describes. */
@@ -35,10 +35,10 @@ struct carry_elf_import {
     uintptr_t value; /* of the slot; may change at any time unless it is constant */
     const char *symbol;
     const char *version; /* "" if none */
-    bool bound;          /* the value is the function; else the code that binds it when called */
+    bool bound;          /* the value is the function, not code that binds the import */
     bool constant;       /* the slot is read-only */
     bool by_plt;         /* only the PLT reads the slot */
-    bool variant;        /* calls may pass other registers than those of most functions */
+    bool variant;        /* calls may pass arguments in other registers than usual */
 };
 
 /* A position in the tables. */

@@ -7,7 +7,7 @@
 
 #include "patch/patch_internal.h"
 
-/* The entries of an object, in the order of their addresses. */
+/* The entries of an object. */
 struct entries {
     struct entries *next;
     const uintptr_t *start; /* of the section with their addresses: identifies the object */
@@ -15,7 +15,7 @@ struct entries {
 };
 
 static struct entries *all_entries;
-static struct carry_hook_block *free_blocks; /* of unloaded objects */
+static struct carry_hook_block *free_blocks; /* of objects that are not registered */
 
 /* --- Registration --- */
 
@@ -23,8 +23,8 @@ static bool entry_comes_before(const void *a, const void *b) {
     return *(const uintptr_t *)a < *(const uintptr_t *)b;
 }
 
-/* Checks for an entry: linkers leave addresses of functions that they dropped. `text` caches the
- * text of the last entry. */
+/* Checks whether an entry is at `address`: linkers leave addresses of functions that they dropped.
+ * `text` caches the text that contained the last address. */
 static bool is_patchable_entry(uintptr_t address, struct carry_host_text_range *text) {
     if (address - text->low >= text->high - text->low && !carry_host_hook()->text_at(address, text))
         return false;
@@ -99,7 +99,8 @@ static void give_blocks(struct carry_hook_block *block) {
     }
 }
 
-/* Fills blocks with the entries of a sorted list. */
+/* Fills blocks with the entries of a sorted list. Returns 0, or CARRY_ERROR_PERMISSION if a block
+ * cannot be made. */
 static int fill_blocks(struct entries *entries, const uintptr_t *list, size_t count) {
     struct carry_host_text_range text = {"", 0, 0};
     struct carry_hook_block *block = NULL;
@@ -118,7 +119,8 @@ static int fill_blocks(struct entries *entries, const uintptr_t *list, size_t co
     return CARRY_OK;
 }
 
-/* Registers the sites. After carry_patch_apply(), this also patches the entries to one NOP. */
+/* Registers the sites. After carry_patch_apply(), this also patches the entries to one NOP. Returns
+ * 0 or CARRY_ERROR_MEMORY. */
 static int add_sites(struct entries *entries) {
     int error = CARRY_OK;
     for (struct carry_hook_block *block = entries->blocks; block && !error; block = block->next) {
@@ -181,7 +183,8 @@ static bool is_hooked(const struct carry_hook_block *block) {
     return i < block->used;
 }
 
-/* Drops blocks with attached hooks: their hooks still refer to points, so none may be reused. */
+/* Drops blocks with attached hooks: the hooks still refer to their points, so the blocks must not
+ * be reused. */
 static void keep_hooked(struct entries *entries) {
     for (struct carry_hook_block **place = &entries->blocks; *place;)
         if (is_hooked(*place))
@@ -212,7 +215,8 @@ static bool holds_jump(const struct carry_hook_point *point) {
     return carry_encode(point->site, 1, NULL, bytes) && carry_site_holds(point->site, bytes);
 }
 
-/* Checks whether an entry can become a jump: it is one instruction, or there is only one thread. */
+/* Checks whether an entry can become a jump: its stub is in reach, and it is one instruction or
+ * there is only one thread. */
 static bool can_jump(const struct carry_hook_point *point) {
     uint8_t bytes[CARRY_SITE_BYTES_MAX];
     return carry_encode(point->site, 1, NULL, bytes) &&
@@ -228,8 +232,9 @@ static int commit_entries(const struct carry_hook_point *points, uintptr_t value
     return carry_commit_changes(&patch);
 }
 
-/* Makes entries jumps. A commit also succeeds if text cannot be written but sites can read their
- * keys. Entries cannot read them, so this function checks each entry. */
+/* Replaces entries by jumps: all or none. Returns 0 or an error. A commit also succeeds if text
+ * cannot be written but sites can read their keys. Entries cannot, so this function checks each
+ * entry. */
 static int make_jumps(const struct carry_hook_point *points) {
     int error = commit_entries(points, 1);
     const struct carry_hook_point *point = points;
@@ -256,7 +261,7 @@ static void plan_entry(struct carry_hook_plan *plan, struct carry_hook_point *po
         carry_plan_add(plan, point, hook);
 }
 
-/* Plans all entries that match, or those of one function. */
+/* Plans the entries of `function`, or if it is 0 the entries that match the hook. */
 static void plan_entries(struct carry_hook_plan *plan, const struct carry_hook *hook,
                          uintptr_t function) {
     for (struct entries *entries = all_entries; entries; entries = entries->next)

@@ -5,8 +5,8 @@
 /* --- Detaching --- */
 
 /*
- * Disables the callbacks of points and restores their places. Meanwhile `planned` reserves the
- * points.
+ * Disables the callbacks of points and restores their places. Sets `planned`, which reserves the
+ * points until free_points(). Returns 0 or an error.
  */
 static int stop_points(struct carry_hook_point *points) {
     carry_host_text()->lock();

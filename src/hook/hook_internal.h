@@ -12,8 +12,9 @@
 #include "hook/stub.h"
 
 /*
- * A place that has or had a hook, with its stub. A point is never freed or given to another place:
- * a thread may be in the stub, or in a call that began there, long after the hook was detached.
+ * A place that can have a hook, with its stub. A point is never freed, because a thread may be in
+ * the stub, or in a call that began there, long after the hook was detached. It keeps its place; an
+ * entry's point can get another place once the object with the entry is unloaded.
  */
 struct carry_hook_point {
     struct carry_thunk thunk; /* the descriptor that the stub passes to `through` */
@@ -25,7 +26,7 @@ struct carry_hook_point {
     bool counted;             /* whether the present hook waits for its callbacks */
     bool planned;             /* whether it is being attached or detached */
     bool around; /* had a hook with `leave`: threads may be in the thunk that copies arguments */
-    uint32_t stack_words; /* how many words of arguments the thunk copies: carry_hook.stack_words */
+    uint32_t stack_words; /* carry_hook.stack_words: the thunk copies two words more */
     carry_hook_callback *enter;
     carry_hook_callback *leave;
     void *user;
@@ -36,10 +37,12 @@ struct carry_hook_point {
     const struct carry_hook *hook; /* only compared, never dereferenced */
     uintptr_t stub;
     const struct carry_site *site; /* the site of an entry */
-    struct carry_key key;          /* its key: 1 if the entry is a jump to the stub */
+    struct carry_key key;          /* the key of the site: 1 if the entry is a jump to the stub */
 };
 
-/* --- Points: src/hook/points.c. Functions require the lock of `patch` unless they say so. --- */
+/*
+ * --- Points: src/hook/points.c. Functions require the lock of `patch` unless stated otherwise. ---
+ */
 
 #define CARRY_BLOCK_POINTS 256
 
@@ -63,7 +66,8 @@ struct carry_hook_point *carry_point_make(uintptr_t slot, uintptr_t target);
 /* Returns the point whose hook is attached to a slot, or NULL. */
 struct carry_hook_point *carry_point_at(uintptr_t slot);
 
-/* Sets the callbacks of a point. They are called between carry_point_start() and _stop(). */
+/* Sets the callbacks of a point. Thunks call them after carry_point_start(), until
+ * carry_point_stop(). */
 void carry_point_set(struct carry_hook_point *point, const struct carry_hook *hook);
 void carry_point_start(struct carry_hook_point *point);
 void carry_point_stop(struct carry_hook_point *point);
@@ -78,7 +82,7 @@ static inline bool carry_point_is_on(const struct carry_hook_point *point) {
 
 /* --- Attaching: src/hook/plan.c --- */
 
-/* Points to be attached, in the order of addresses: all of them or none. */
+/* Points to be attached: all of them or none. */
 struct carry_hook_plan {
     struct carry_hook_point *first;
     struct carry_hook_point **end;
@@ -90,7 +94,7 @@ struct carry_hook_plan {
 /* Starts an empty plan. */
 void carry_plan_start(struct carry_hook_plan *plan);
 
-/* Adds a point that has no attached hook, and sets its callbacks to those of `hook`. */
+/* Adds a point that has no attached hook, and sets its callbacks to the callbacks of `hook`. */
 void carry_plan_add(struct carry_hook_plan *plan, struct carry_hook_point *point,
                     const struct carry_hook *hook);
 
@@ -103,7 +107,7 @@ int carry_plan_finish(struct carry_hook_plan *plan, struct carry_hook *hook, int
 /* Checks whether a hook is valid and can be attached. Returns 0 or an error. */
 int carry_hook_check(const struct carry_hook *hook);
 
-/* Compares two strings. */
+/* Checks whether two strings are equal. */
 bool carry_is_same(const char *a, const char *b);
 
 /* Checks whether a place matches a hook. */
@@ -117,7 +121,8 @@ bool carry_hook_matches(const struct carry_hook *hook, const struct carry_hook_p
  */
 int carry_slots_restore(const struct carry_hook_point *points);
 
-/* Does the part of carry_hook_places() for calls. Sets *wants_more to the last result of `tell`. */
+/* Does the part of carry_hook_places() for calls. Sets *wants_more to the last result of `tell`.
+ * Returns 0 or CARRY_ERROR_MEMORY. */
 int carry_call_places(bool (*tell)(const struct carry_hook_place *place, void *user), void *user,
                       bool *wants_more);
 

@@ -2,7 +2,7 @@
 /* Attaching to calls and entries alike: which places match, and plans. */
 #include "hook/hook_internal.h"
 
-/* --- What matches --- */
+/* --- Matching --- */
 
 bool carry_is_same(const char *a, const char *b) {
     while (*a && *a == *b)

@@ -7,7 +7,7 @@
 
 #define BUCKETS 1024
 
-/* The default of carry_hook.stack_words: enough for 40 arguments. */
+/* The default of carry_hook.stack_words: enough for 40 integer arguments. */
 #define STACK_WORDS 32
 
 static struct carry_hook_block *last_made;
@@ -31,8 +31,8 @@ struct callback {
 
 /*
  * Reads the callbacks of a point. Returns false if none are enabled, or if the generation shows
- * that they changed meanwhile. Inlined, like the functions below, because this saves a sixth of the
- * cost of a hooked call.
+ * that they changed during the reads. Functions with CARRY_INLINE save a sixth of the cost of a
+ * hooked call.
  */
 CARRY_INLINE bool take_callback(const struct carry_hook_point *point, struct callback *callback) {
     callback->generation = __atomic_load_n(&point->generation, __ATOMIC_ACQUIRE);
@@ -51,7 +51,7 @@ static int *error_number(void) {
     return carry_host_hook_thread.error_number;
 }
 
-/* Calls a callback. Hooks ignore calls that it makes, and errno is preserved. */
+/* Calls a callback. Hooks ignore calls that the callback makes, and errno is preserved. */
 static void call_back(const struct carry_hook_point *point, carry_hook_callback *function,
                       struct carry_thunk_call *call, void *user) {
     carry_host_hook_thread.inside = true;
@@ -64,31 +64,33 @@ static void call_back(const struct carry_hook_point *point, carry_hook_callback 
     carry_host_hook_thread.inside = false;
 }
 
-/* Calls a callback of a hook that waits for it. Either carry_point_wait() sees the count, or this
- * function sees that the point was stopped. */
+/* Calls a callback of a hook whose detaching waits for callbacks. Either carry_point_wait() sees
+ * the count, or this function sees that the point was stopped. */
 static void call_back_counted(struct carry_hook_point *point, carry_hook_callback *function,
-                              struct carry_thunk_call *call, const struct callback *callback) {
-    /* Not NULL if a signal interrupted another counted callback before that callback began. */
+                              struct carry_thunk_call *call, void *user, uint32_t generation) {
+    /* Not NULL if a signal interrupted another call of this function outside its callback. */
     const void *interrupted = carry_host_hook_thread.counted;
     carry_host_hook_thread.counted = point;
     __atomic_fetch_add(&point->running, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&point->generation, __ATOMIC_SEQ_CST) == callback->generation)
-        call_back(point, function, call, callback->user);
+    if (__atomic_load_n(&point->generation, __ATOMIC_SEQ_CST) == generation)
+        call_back(point, function, call, user);
     __atomic_fetch_sub(&point->running, 1, __ATOMIC_RELEASE);
     carry_host_hook_thread.counted = interrupted;
 }
 
+/* Hands over no pointer to `callback`, so that compilers keep its members in registers. */
 CARRY_INLINE void run_callback(struct carry_hook_point *point, carry_hook_callback *function,
                                struct carry_thunk_call *call, const struct callback *callback) {
     if (callback->counted)
-        call_back_counted(point, function, call, callback);
+        call_back_counted(point, function, call, callback->user, callback->generation);
     else
         call_back(point, function, call, callback->user);
 }
 
 /*
  * Returns how many of `count` words can be read. A function may have fewer arguments than its thunk
- * copies, and the stack may end before them. The thread remembers the last readable page.
+ * copies, and the stack may end before the last of these words. The thread remembers the last
+ * readable page.
  */
 static __attribute__((noinline)) uint64_t readable_words(const uint64_t *words, uint64_t count) {
     const uintptr_t low = (uintptr_t)words, high = (uintptr_t)(words + count);
@@ -102,7 +104,7 @@ static __attribute__((noinline)) uint64_t readable_words(const uint64_t *words, 
     return count;
 }
 
-/* Returns the upper part of `library`: the limit of words that the thunk may copy. */
+/* Returns the upper part of the call's `library`: the limit of words that the thunk may copy. */
 CARRY_INLINE uint64_t words_end(const struct carry_hook_point *point,
                                 const struct carry_thunk_call *call) {
     uint64_t count = UINT64_C(2) + __atomic_load_n(&point->stack_words, __ATOMIC_RELAXED);
@@ -112,9 +114,9 @@ CARRY_INLINE uint64_t words_end(const struct carry_hook_point *point,
 }
 
 /*
- * Stores the generation in the call, so that `leave` is called only for the hook that saw the call
- * begin. This hook may have no `leave`: the thread may have read the thunk from the stub while
- * another hook was attached.
+ * Calls `enter`. Stores the generation in the call, so that `leave` is called only for the hook
+ * that saw the call begin. This hook may have no `leave`: the thread may have read the thunk's
+ * address while another hook was attached.
  */
 static void call_enter(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     struct carry_hook_point *point = (struct carry_hook_point *)thunk;

@@ -21,8 +21,8 @@ bool carry_stub_supported(void);
 void carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_offset);
 
 /*
- * The bits of a call's `library` from this one on are a limit that `enter` sets for the thunk: 1
- * plus the number of words of stack arguments that it may copy; 0: no limit.
+ * From this bit on, a call's `library` holds a limit that `enter` sets for the thunk: 1 plus the
+ * number of words of stack arguments that the thunk may copy, or 0 for no limit.
  */
 #define CARRY_STUB_WORDS_SHIFT 32
 

@@ -22,21 +22,47 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/*
- * Checks whether the program can write a page: it may then hold data, and a copy would miss later
- * changes. The system adds 0 to a word of the page, and fails with EFAULT if it is not writable.
- */
-static bool is_writable(uintptr_t page) {
+#ifndef MADV_POPULATE_WRITE /* since Linux 5.14 */
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* Asks the system to prepare a page for writes, which changes no byte. Returns whether it did. */
+static bool prepares_writes(uintptr_t page) {
+    return !madvise((void *)page, carry_page_bytes(), MADV_POPULATE_WRITE);
+}
+
+/* Checks that the system agrees for writable pages and for no others. Older systems refuse all, and
+ * emulators may agree for all. Asks at each commit, as a filter of system calls may be new. */
+static bool tells_writable(void) {
+    static uint8_t data;
+    return prepares_writes((uintptr_t)&data & ~(carry_page_bytes() - 1)) &&
+           !prepares_writes(carry_text_probe_run().low);
+}
+
+/* Has the system add 0 to a word of a page, which fails with EFAULT if the page is not writable. */
+static bool accepts_addition(uintptr_t page) {
     const int add_nothing = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0);
     return syscall(SYS_futex, page, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, page, add_nothing) >=
                0 ||
            errno != EFAULT;
 }
 
+/*
+ * Checks whether the program can write a page. Such a page may hold data, and a copy would miss
+ * later changes. The addition takes four times as long as the advice, since the system runs into
+ * the protection of the page. So it is used only where the advice says nothing.
+ */
+static bool is_writable(uintptr_t page, bool by_advice) {
+    if (by_advice && prepares_writes(page))
+        return true;
+    return (!by_advice || errno != EINVAL) && accepts_addition(page);
+}
+
 static bool are_writable(const struct carry_text_run *runs, size_t count) {
+    const bool by_advice = tells_writable();
     for (size_t i = 0; i < count; i++)
         for (uintptr_t page = runs[i].low; page < runs[i].high; page += carry_page_bytes())
-            if (is_writable(page))
+            if (is_writable(page, by_advice))
                 return true;
     return false;
 }
@@ -50,10 +76,11 @@ static struct copy {
 } * copies;
 static struct carry_text_run *places; /* where the copies are mapped */
 static size_t copy_count;
-static size_t copy_last; /* the copy written last: addresses come in order */
+static size_t copy_last; /* the copy written last: addresses are in order */
 static const struct carry_text_writer *writer;
 
-/* Maps pages of a file, or anonymous pages: the file system may have been remounted noexec. */
+/* Maps pages of a file. If that fails, because the file system was remounted noexec, for example,
+ * maps anonymous pages. Returns MAP_FAILED if both fail. */
 static void *map_pages(size_t size, int protection, int fd, off_t offset) {
     void *pages = MAP_FAILED;
     if (fd >= 0)
@@ -74,7 +101,8 @@ static bool map_copy(const struct carry_text_run *run, const struct carry_text_o
     return true;
 }
 
-/* Maps a copy of each run. Returns false if one cannot be mapped; copy_count counts the others. */
+/* Maps a copy of each run. Returns false if one cannot be mapped; copy_count is then the number of
+ * copies that are mapped. */
 static bool map_copies(const struct carry_text_run *runs, size_t count) {
     const struct carry_text_origin *last = NULL;
     int fd = -1;
@@ -158,8 +186,8 @@ static bool may_repeat; /* another process changed a site, or the writer failed 
 
 /*
  * Applies to a copy the changes that another process, such as a debugger that sets breakpoints, has
- * made to the text meanwhile. Returns false if the commit changes the same bytes: the debugger
- * would later restore the old ones.
+ * made to the text since it was last read. Returns false if the commit changes the same bytes: the
+ * debugger would later restore the old bytes.
  */
 static bool take_over_changes(size_t i) {
     const uint8_t *text = (const uint8_t *)copies[i].run.low;
@@ -182,7 +210,9 @@ static bool is_as_seen(size_t i) {
                    carry_text_run_bytes(&places[i]));
 }
 
-/* Sets the protection of a copy: a writer that changes it knows only the origin of the text. */
+/* Sets the protection of a copy to its text's protection. Returns false if the system refuses. A
+ * writer with `protects` cannot do this: it looks up the origin of text by its address, and the
+ * address of a copy has no origin. */
 static bool protect_as_text(size_t i) {
     return !mprotect((void *)places[i].low, carry_text_run_bytes(&places[i]),
                      carry_origin_protection(&copies[i].run));
@@ -198,7 +228,8 @@ static bool write_copy(size_t i) {
     return !writer->protects || protect_as_text(i);
 }
 
-/* Writes all copies before the first is put in place, so that a failure changes nothing. */
+/* Writes all copies before the first is put in place, so that a failure changes nothing. Returns
+ * false on failure. */
 static bool write_copies(void) {
     bool ok = true;
     for (size_t i = 0; i < copy_count && ok; i++)
@@ -206,12 +237,13 @@ static bool write_copies(void) {
     return ok;
 }
 
-/* How many times at most catch_up() reads a page that keeps changing. */
+/* The maximum number of times that catch_up() reads a page that keeps changing. */
 #define LOOKS_MAX 100
 
 /*
  * Updates a copy until the page has not changed since it was copied. Only the system call that puts
- * the copy in place then remains.
+ * the copy in place then remains. Returns false if the copy cannot be updated, or the page keeps
+ * changing.
  */
 static bool catch_up(size_t i) {
     for (unsigned look = 0; look < LOOKS_MAX; look++) {
@@ -232,7 +264,8 @@ static bool put_in_place(size_t i) {
     return true;
 }
 
-/* Puts copies in place up to the first failure, and drops the others. Returns how many. */
+/* Puts copies in place up to the first failure, and drops the other copies. Returns the number of
+ * copies in place. */
 static size_t put_all_in_place(void) {
     size_t done = 0;
     may_repeat = false;
@@ -250,7 +283,8 @@ static void want_old_bytes(const struct copy *old, size_t size) {
             carry_exchange_write(old->run.low + at, &old->seen[at], 1);
 }
 
-/* Reverts the first `count` exchanges by exchanging these pages again, with the old bytes. */
+/* Reverts the first `count` exchanges by exchanging these pages again, with the old bytes. Returns
+ * whether all were reverted. */
 static bool put_back(size_t count) {
     struct copy *const old = copies;
     struct carry_text_run *const runs = places;
@@ -284,7 +318,8 @@ enum carry_exchange carry_exchange_close(void) {
 
 enum known { UNKNOWN, WORKS, FAILS };
 
-/* Returns what is known after one exchange. A refused one proves nothing: a later one may work. */
+/* Exchanges the probe's page once. Returns whether that had an effect; UNKNOWN if the exchange was
+ * refused, because a later exchange may work. */
 static enum known exchange_probe(uint8_t value) {
     const struct carry_text_run run = carry_text_probe_run();
     enum carry_exchange result = CARRY_EXCHANGED_AGAIN;

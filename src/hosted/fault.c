@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The host of copies that survive faults, in a Linux process. */
+/* The host of copies and frames that survive faults, in a Linux process. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -32,7 +32,8 @@ struct carry_fault_frame **carry_host_fault_frames(void) {
     return &innermost;
 }
 
-/* Checks whether the address is unknown: the CPU does not report one that is not canonical. */
+/* Checks whether the address is unknown: the CPU does not report addresses that are not
+ * canonical. */
 static bool is_no_address(const siginfo_t *info) {
     return info->si_code == SI_KERNEL;
 }
@@ -126,7 +127,8 @@ static size_t to_page_end(uintptr_t address) {
     return PAGE_BYTES - address % PAGE_BYTES;
 }
 
-/* Returns how many bytes lie in one page on both sides: all of them are accessible, or none. */
+/* Returns how many bytes lie in one page of the source and in one page of the target: all of them
+ * are accessible, or none. */
 static size_t piece_bytes(uintptr_t dst, uintptr_t src, size_t size) {
     size_t piece = to_page_end(dst) < to_page_end(src) ? to_page_end(dst) : to_page_end(src);
     return piece < size ? piece : size;
@@ -134,7 +136,7 @@ static size_t piece_bytes(uintptr_t dst, uintptr_t src, size_t size) {
 
 /*
  * Copies at most `most` pieces with one system call. Returns how many bytes it copied. The system
- * copies whole pieces or none, so the count is exact even if pages change meanwhile.
+ * copies whole pieces or none, so the count is exact even if pages are unmapped during the call.
  */
 static size_t copy_pieces(uintptr_t dst, uintptr_t src, size_t size, size_t most) {
     struct iovec to[PIECES], from[PIECES];
@@ -170,8 +172,9 @@ static bool copy_through(int (*make)(int ends[2]), void *dst, const void *src, s
     return done;
 }
 
-/* Copies a piece through a pipe or sockets: a filter or emulator may refuse process_vm_readv(), but
- * hardly all three. */
+/* Copies a piece through a pipe or sockets, unless errno is EFAULT already: a filter or emulator
+ * that refuses process_vm_readv() is unlikely to refuse these too. Returns how many bytes it
+ * copied. */
 static size_t copy_piece_otherwise(uintptr_t dst, uintptr_t src, size_t size) {
     static int (*const ways[])(int ends[2]) = {make_pipe, make_sockets};
     const size_t piece = piece_bytes(dst, src, size);
@@ -181,8 +184,8 @@ static size_t copy_piece_otherwise(uintptr_t dst, uintptr_t src, size_t size) {
     return done ? piece : 0;
 }
 
-/* Copies a piece with cancellation disabled: a cancelled thread would leave the pipe or sockets
- * open, and copies must not be cancellation points. */
+/* Calls copy_piece_otherwise() with cancellation disabled: a cancelled thread would leave the pipe
+ * or sockets open, and copies must not be cancellation points. Returns how many bytes it copied. */
 static size_t copy_uncancelled(uintptr_t dst, uintptr_t src, size_t size) {
     int cancellation;
     int reason = errno;

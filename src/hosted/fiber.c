@@ -42,7 +42,8 @@ static void switch_in_tsan(struct carry_context *from, struct carry_context *to,
         __tsan_destroy_fiber(current);
 }
 
-/* Makes both calls before the switch: no instrumented code runs between them and the switch. */
+/* Calls both functions of the sanitizer before the switch: no instrumented code runs between these
+ * calls and the switch. */
 static void switch_in_asan(struct carry_context *from, struct carry_context *to, bool finished) {
     const void *bottom;
     size_t size;

@@ -11,23 +11,24 @@ uintptr_t *carry_ucontext_pc(void *context);
 /* Returns whether traps can guard sites. */
 bool carry_ucontext_has_traps(void);
 
-/* The bytes of a trap: the program counter in its context is the address after it. */
+/* A trap, as bytes. The program counter in the context of its signal is the address after it. */
 #define CARRY_TRAP_BYTES 1
 #define CARRY_TRAP       0xcc
 
-/* Returns whether carry_ucontext_recover() works here. */
+/* Returns whether carry_ucontext_recover() works in this process. */
 bool carry_ucontext_can_recover(void);
 
-/* Returns whether a context contains all registers as they were at the fault. In Valgrind it does
- * not. */
+/* Returns whether a context contains all registers as they were at the fault. Under Valgrind it
+ * does not. */
 bool carry_ucontext_is_exact(void);
 
 /* Lets the thread continue at `recovery`, with `value` in rax or x16: see base/fault_host.h. */
 void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value);
 
 /*
- * Resets state in which functions never return, and which is not restored when a frame continues
- * with *value: empties the x87 stack, and adds 1 to *value in streaming mode (base/fault_host.h).
+ * Resets state that a function must not return with, and that a frame does not restore when it
+ * continues with *value: empties the x87 stack, and adds 1 to *value in streaming mode
+ * (base/fault_host.h).
  */
 void carry_ucontext_leave_frame(void *context, uintptr_t *value);
 

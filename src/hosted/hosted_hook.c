@@ -18,10 +18,8 @@
 
 #define NEAR_STEP (UINT64_C(16) << 20)
 
-/*
- * Weak, so that a static program does not get a dynamic linker because of this file: these are NULL
- * there. dlvsym() is NULL if the C library has no versions.
- */
+/* Weak, so that this file does not add a dynamic linker to static programs: these functions are
+ * NULL there. dlvsym() is NULL if the C library has no versions. */
 #pragma weak dlopen
 #pragma weak dlclose
 #pragma weak dlinfo
@@ -69,8 +67,9 @@ struct census {
 };
 
 /*
- * Notes an object. The dynamic linker holds a lock meanwhile, and its other locks must not be taken
- * under that lock. So names are copied: once the lock is released, objects may be unloaded.
+ * Adds an object to the census. The dynamic linker calls this function under a lock, and its other
+ * locks must not be taken under that lock. So names are copied: once the lock is released, objects
+ * may be unloaded.
  */
 static int note_loaded_object(struct dl_phdr_info *info, size_t size, void *context) {
     struct census *census = context;
@@ -91,7 +90,8 @@ static int note_loaded_object(struct dl_phdr_info *info, size_t size, void *cont
     return 0;
 }
 
-/* Lists all objects loaded at one time. Their names follow in the same memory. */
+/* Returns a list of all objects that are loaded at one time, or NULL if there is no memory. Their
+ * names follow in the same memory. */
 static struct carry_host_objects *list_loaded_objects(void) {
     struct census census = {0};
     dl_iterate_phdr(note_loaded_object, &census);
@@ -110,7 +110,7 @@ static struct carry_host_objects *list_loaded_objects(void) {
         dl_iterate_phdr(note_loaded_object, &census);
         if (census.objects->count == census.count)
             return census.objects;
-        free(census.objects); /* more were loaded meanwhile */
+        free(census.objects); /* more objects were loaded in between */
     }
 }
 
@@ -184,8 +184,8 @@ static uintptr_t look_up_symbol(void *handle, const char *symbol, const char *ve
                                           : dlsym(handle, symbol));
 }
 
-/* Looks up a function in the scope of an object: the global scope, then the object and its
- * dependencies. With `own_first` (DT_SYMBOLIC), the object itself comes first. */
+/* Returns a function in the scope of an object, or 0: searches the global scope, then the object
+ * and its dependencies; with `own_first` (DT_SYMBOLIC) the object itself before these. */
 static uintptr_t bind_function(const struct carry_host_object *object, const char *symbol,
                                const char *version, bool own_first) {
     uintptr_t own = own_first ? look_up_symbol(object->handle, symbol, version) : 0;
@@ -234,11 +234,12 @@ static uint8_t *reserve_at(uintptr_t address, size_t size) {
     uint8_t *memory = mmap((void *)address, size, PROT_NONE, flags, -1, 0);
     if (memory == MAP_FAILED || !address || (uintptr_t)memory == address)
         return memory == MAP_FAILED ? NULL : memory;
-    munmap(memory, size); /* kernels before 4.17 do not know the flag */
+    munmap(memory, size); /* kernels before 4.17 ignore the flag */
     return NULL;
 }
 
-/* Reserves memory at increasing distances above and below `near`, rounded down to a step. */
+/* Reserves memory at increasing distances above and below `near`, rounded down to a step; anywhere
+ * if `near` is 0. Returns its address, or NULL. */
 static uint8_t *reserve_near(uintptr_t near, uintptr_t reach, size_t size) {
     uint8_t *memory = near ? NULL : reserve_at(0, size);
     for (uintptr_t away = NEAR_STEP; near && !memory && away + NEAR_STEP < reach;
@@ -251,10 +252,8 @@ static uint8_t *reserve_near(uintptr_t near, uintptr_t reach, size_t size) {
     return memory;
 }
 
-/*
- * Maps text from a file that was written before, so that it is never writable and executable at
- * once.
- */
+/* Writes text to a file and maps the file, so that the text is never writable and executable at
+ * once. Returns false on failure. */
 static bool map_file(uint8_t *place, const void *text, size_t size) {
     int fd = carry_text_file();
     if (fd < 0)
@@ -266,8 +265,8 @@ static bool map_file(uint8_t *place, const void *text, size_t size) {
     return ok;
 }
 
-/* Writes text to memory before it becomes executable, where no such file can be created. Systems
- * that forbid this support such files. */
+/* Writes text to memory before it becomes executable. Returns false on failure. Called if
+ * map_file() fails: systems that forbid this step support files in memory. */
 static bool fill_memory(uint8_t *place, const void *text, size_t size) {
     if (mprotect(place, size, PROT_READ | PROT_WRITE))
         return false;
@@ -283,8 +282,8 @@ static void watch_forks(void) {
 }
 
 /*
- * Maps text and data. Also watches forks, because the data contains points, and points count
- * threads.
+ * Maps text and data. Returns the address of the text, or NULL. Also watches forks, because the
+ * data contains points, and points count threads.
  */
 static void *map_block(uintptr_t near, uintptr_t reach, const void *text, size_t text_size,
                        size_t data_size) {

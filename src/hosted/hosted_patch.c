@@ -18,8 +18,8 @@
 
 #include "base/hook_host.h"
 
-/* glibc reports since 2.32 whether the process has one thread. Where the C library does not, the
- * process is assumed to have several. */
+/* glibc 2.32 and later report whether the process has one thread. With other C libraries, the
+ * process is assumed to have several threads. */
 #if defined(__GLIBC__) && 100 * __GLIBC__ + __GLIBC_MINOR__ >= 232
 #include <sys/single_threaded.h>
 #else
@@ -28,7 +28,7 @@ static const char __libc_single_threaded;
 
 struct lock {
     pthread_mutex_t mutex;
-    unsigned depth;          /* how often its owner has locked it */
+    unsigned depth;          /* how many times its owner must unlock it */
     int cancellation_before; /* the state before the owner first locked it */
 };
 
@@ -127,10 +127,8 @@ static void end_transaction(void) {
     release_lock(&transactions);
 }
 
-/*
- * While the lock is held, hooks call no callbacks on this thread. Calls of the C library may be
- * hooked, and a callback may run a site: the thread would wait at its own guard.
- */
+/* While a thread holds the lock `objects`, hooks call no callbacks on it. Calls of the C library
+ * may be hooked, and a callback may run a site: the thread would wait at its own guard. */
 static unsigned locks;
 static bool inside_before;
 
@@ -161,7 +159,8 @@ static bool call_membarrier(int command) {
     return !syscall(SYS_membarrier, command, 0, 0);
 }
 
-/* Asks the system each time, which is cheap: a system call filter may have been installed since. */
+/* Checks whether cores can be synchronised. Asks the system at each call, because a system call
+ * filter may have been installed after the last one; asking is cheap. */
 static bool can_synchronise(void) {
     return call_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
 }
@@ -183,10 +182,8 @@ static void block_signals(void) {
 
 /* --- Debuggers --- */
 
-/*
- * Returns whether another process traces this thread: debuggers write text at any time, as they set
- * breakpoints, and step over them in text that they borrow for it.
- */
+/* Returns whether another process traces this thread: debuggers may write text at any time. They
+ * set breakpoints, and step over them in text that they borrow. */
 static bool is_traced(void) {
     static const char field[] = "\nTracerPid:\t";
     char text[512];
@@ -211,10 +208,10 @@ static const char *const guard_names[GUARDS] = {
 };
 
 static enum guard chosen = GUARDS;    /* by the program; GUARDS: any */
-static enum carry_exchange exchanged; /* result of the last session: if not ALL, try another way */
+static enum carry_exchange exchanged; /* the result of the last session: see may_exchange() */
 static bool write_failed;             /* in the open session */
 static bool in_place;                 /* the open session writes in place, with jumps as guards */
-static bool needs_trap;               /* the last session could not do that: a site needs a trap */
+static bool needs_trap; /* the last session, `in_place`, was discarded: a site needs a trap */
 
 static bool may_exchange(void) {
     return exchanged == CARRY_EXCHANGED_ALL || exchanged == CARRY_EXCHANGED_AGAIN;
@@ -231,7 +228,7 @@ static bool open_exchange(const struct carry_text_run *runs, size_t count) {
 /*
  * Opens a session for a process that is traced by a debugger, which may write text at any time. If
  * pages were exchanged, writes of the debugger to the old page could be lost, and a debugger
- * receives the signals of traps. So jumps hold threads.
+ * receives the signals of traps. So jumps hold threads. Returns whether the session is open.
  */
 static bool open_in_place(const struct carry_text_run *runs, size_t count) {
     bool wanted = (chosen == GUARDS || chosen == JUMP) && !needs_trap && may_exchange() &&
@@ -254,7 +251,8 @@ static bool may_trap(void) {
            (chosen == GUARDS && !session.sites_only && carry_trap_is_safe());
 }
 
-/* Opens a session with jumps as guards, and with traps for sites or writers that need them. */
+/* Opens a session with jumps as guards, and with traps for sites or writers that need them. Returns
+ * whether it is open. */
 static bool open_guards(const struct carry_text_run *runs, size_t count) {
     bool wanted = chosen != REMAP || exchanged == CARRY_EXCHANGED_SOME;
     bool traps = wanted && may_trap();
@@ -292,10 +290,8 @@ static void forget_refusals(void) {
     needs_trap = false;
 }
 
-/*
- * Opens a session. A program with one thread may have more when the sites change again. So cores
- * must be synchronisable even with one thread, unless the caller demands `quiet`.
- */
+/* Opens a session: see carry_text_host.open. A program with one thread may have more threads when
+ * the sites change again. So cores must be synchronisable even with one thread, unless `quiet`. */
 static int open_text_session(const struct carry_text_run *runs, size_t count, bool quiet,
                              struct carry_text_session *opened) {
     if (!quiet && !can_synchronise())
@@ -327,7 +323,8 @@ static void close_text(bool keep) {
         carry_exchange_drop();
 }
 
-/* Returns whether another session may succeed, in another way, where this one was refused. */
+/* Notes which way of writing was refused. Returns whether another session may succeed in another
+ * way. */
 static bool note_refusals(bool keep) {
     if (write_failed)
         carry_text_note_failure(writer);
@@ -365,8 +362,8 @@ static void note_origin(uintptr_t address) {
     unlock_objects();
 }
 
-/* Notes the origin of the text at an address. The first call also notes that of the library's own
- * text, on which writers are tried. */
+/* Notes the origin of the text at an address. The first call also notes the origin of the library's
+ * own text, on which writers are tested. */
 static void note_origins(uintptr_t address) {
     static bool has_noted_own;
     if (!__atomic_exchange_n(&has_noted_own, true, __ATOMIC_RELAXED))

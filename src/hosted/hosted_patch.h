@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a Linux process writes its own text, and holds the threads that reach it meanwhile. */
+/* How a Linux process writes its own text, and holds the threads that reach changing text. */
 #ifndef CARRY_HOSTED_PATCH_H
 #define CARRY_HOSTED_PATCH_H
 
@@ -14,12 +14,12 @@ static inline size_t carry_text_run_bytes(const struct carry_text_run *run) {
     return run->high - run->low;
 }
 
-/* A way to write text: a row of the table in hosted_text.c. The best is first. */
+/* A way to write text: a row of the table in hosted_text.c. */
 struct carry_text_writer {
     const char *name;
-    bool writes_pairs;
-    bool keeps_pages; /* text keeps its pages, so they can still be exchanged */
-    bool protects;    /* close() sets the protection of pages, from the origin of their text */
+    bool writes_pairs; /* see carry_text_session.writes_pairs */
+    bool keeps_pages;  /* does not move text to other pages, so its pages can still be exchanged */
+    bool protects;     /* close() sets the protection of pages, from the origin of their text */
     bool (*open)(const struct carry_text_run *runs, size_t count);
     bool (*write)(uintptr_t address, const void *bytes, size_t size);
     void (*close)(const struct carry_text_run *runs, size_t count);
@@ -34,15 +34,16 @@ enum carry_text_need {
 };
 
 /*
- * Opens the first writer that was proved to work, does what `need` demands, may be chosen, and can
- * be opened. Returns it, or NULL.
+ * Opens the first writer that was proved to work, does what `need` demands, is allowed by
+ * carry_text_choose(), and can be opened. Returns it, or NULL.
  */
 const struct carry_text_writer *carry_text_open(const struct carry_text_run *runs, size_t count,
                                                 enum carry_text_need need);
 
 /*
- * Notes that the system refused a write. The writer is not opened again until the end of the commit
- * calls carry_text_forget_failures(), and must then be proved to work again.
+ * Notes that the system refused a write. The writer is not opened again before
+ * carry_text_forget_failures(), which is called at the end of a commit. It must then be proved to
+ * work again.
  */
 void carry_text_note_failure(const struct carry_text_writer *writer);
 void carry_text_forget_failures(void);
@@ -73,9 +74,9 @@ bool carry_exchange_write(uintptr_t address, const void *bytes, size_t size);
 
 /*
  * carry_exchange_close() puts the copies in place; carry_exchange_drop() discards them. If a copy
- * cannot be put in place, those before it are reverted. SOME: reverting failed too, so text has
- * changed in part. AGAIN: nothing was exchanged, but another attempt may succeed, because another
- * process changed a site or a writer failed.
+ * cannot be put in place, the exchanges before it are reverted. SOME: reverting failed too, so text
+ * has changed in part. AGAIN: nothing was exchanged, but another attempt may succeed, because
+ * another process changed a site or a writer failed.
  */
 enum carry_exchange {
     CARRY_EXCHANGED_ALL,
@@ -107,12 +108,12 @@ void carry_text_after_fork(bool in_child);
 
 /*
  * Checks that no thread blocks SIGTRAP, and that no signal handler of the program will. It does not
- * detect a thread that blocks the signal later. Returns false if it cannot find out.
+ * detect a thread that blocks the signal later. Returns false if it cannot determine this.
  */
 bool carry_trap_is_safe(void);
 
 /*
- * Begin and end a commit with traps: threads that run into a trap meanwhile wait for the end.
+ * Begin and end a commit with traps: threads that run into a trap during it wait for its end.
  * carry_trap_begin() returns false if the signal handler cannot be installed.
  */
 bool carry_trap_begin(void);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Signal handlers. Each time the library installs its handler for a signal, the handler gets a new
- * level, with a function of its own that knows which handler to pass signals on to. So if another
- * handler was installed over the library's, passes signals on to it, and the library is then
- * installed over that handler again, signals pass through all of them once, and never in a circle.
+ * level: a function of its own, which knows the handler to pass signals on to. Suppose that another
+ * handler is installed over the library's and passes signals on to it, and that the library is then
+ * installed over that handler again. Signals still pass through each handler once, and never in a
+ * circle.
  *
  * Other copies of the library pass on signals that are not theirs. So a copy need not be installed
- * before another one: signals only have to reach it. Otherwise two copies would install themselves
- * before each other again and again.
+ * over the other copies: signals only have to reach it. Otherwise two copies would install
+ * themselves over each other again and again.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -51,12 +52,13 @@ static struct sigaction *previous_action(const struct chain *chain, unsigned lev
 }
 
 bool carry_signal_is_fault(const siginfo_t *info) {
-    /* SIGTRAP has no code SEGV_MTEAERR. */
+    /* SIGTRAP has no si_code with the value of SEGV_MTEAERR. */
     const int asynchronous = info->si_signo == SIGBUS ? BUS_MCEERR_AO : SEGV_MTEAERR;
     return info->si_code > 0 && info->si_code != asynchronous;
 }
 
-/* Does what the system does with an unhandled signal. A faulting instruction faults again. */
+/* Restores the default action of a signal, and raises it. A faulting instruction raises its signal
+ * itself, because it runs again. */
 static void act_by_default(int number, const siginfo_t *info) {
     struct sigaction action = {.sa_handler = SIG_DFL};
     sigaction(number, &action, NULL);
@@ -66,13 +68,13 @@ static void act_by_default(int number, const siginfo_t *info) {
 
 /*
  * Blocks the signals that the system would block for the next handler. The library's handler blocks
- * all signals.
+ * more: all signals except SIGTRAP.
  */
 static void restore_mask(const struct sigaction *to, int number, void *context) {
     sigset_t mask = to->sa_mask;
     sigset_t interrupted;
     sigemptyset(&interrupted);
-    /* The kernel's signal set is shorter than that of the C library. */
+    /* The kernel's signal set is shorter than the C library's. */
     memcpy(&interrupted, &((ucontext_t *)context)->uc_sigmask, _NSIG / 8);
     sigorset(&mask, &mask, &interrupted);
     if (!(to->sa_flags & SA_NODEFER))
@@ -97,8 +99,9 @@ static void call_handler(const struct sigaction *to, sighandler_t handler, int n
 }
 
 /*
- * Passes a signal on. While the next handler runs, hooks work as if it were the only handler. It
- * may jump out.
+ * Passes a signal on to the action `to`. While its handler runs, hooks call callbacks as if the
+ * library's handler had not run (`inside`). The handler may jump out of the signal instead of
+ * returning.
  */
 static void pass_signal_on(struct sigaction *to, int number, siginfo_t *info, void *context,
                            bool inside) {
@@ -115,8 +118,8 @@ static void pass_signal_on(struct sigaction *to, int number, siginfo_t *info, vo
     carry_host_go_inside(true);
 }
 
-/* Handles a signal, or passes it on. No hook calls a callback meanwhile: here, a callback could not
- * run a site or survive a fault. */
+/* Handles a signal, or passes it on. Hooks call no callbacks while the library handles it: a
+ * callback could neither run a site nor survive a fault here. */
 CARRY_SIGNAL_ENTRY void carry_signal_handle(int number, siginfo_t *info, void *context,
                                             unsigned level) {
     bool inside = carry_host_go_inside(true);
@@ -135,7 +138,7 @@ static carry_signal_level_fn *const levels[CARRY_SIGNAL_LEVELS] = {
     carry_signal_level_3,
 };
 
-/* Returns which of this copy's levels an action is, or -1. */
+/* Returns the level of this copy whose function an action calls, or -1. */
 static int find_level(const struct sigaction *action) {
     for (int i = 0; i < CARRY_SIGNAL_LEVELS; i++)
         if (action->sa_flags & SA_SIGINFO && action->sa_sigaction == levels[i])
@@ -143,7 +146,8 @@ static int find_level(const struct sigaction *action) {
     return -1;
 }
 
-/* Returns the action that an action of any copy passes on to, or NULL if it belongs to no copy. */
+/* Returns the action to which `action` passes signals on, or NULL if `action` is not an action of
+ * any copy. */
 static const struct sigaction *next_action(const struct chain *chain,
                                            const struct sigaction *action) {
     const struct carry_signal_mark *mark = carry_signal_mark_of((uintptr_t)action->sa_sigaction);
@@ -155,7 +159,8 @@ static const struct sigaction *next_action(const struct chain *chain,
 
 /*
  * Returns the level of this copy that signals reach from `action` only through other copies, or -1.
- * Levels above it are gone: a handler between them has restored the one before it.
+ * Higher levels are no longer installed: a handler that had replaced the returned level has
+ * restored it.
  */
 static int reached_level(const struct chain *chain, const struct sigaction *action) {
     int level = find_level(action);
@@ -176,14 +181,15 @@ static bool push_level(struct chain *chain, const struct sigaction *present) {
         .sa_sigaction = levels[chain->levels],
         .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART,
     };
-    /* Handlers that trap and wait while a thread waits would pile up, so all signals are blocked.
-     * SIGTRAP is not: while a thread blocks it, commits cannot use traps. */
+    /* Blocks all signals except SIGTRAP, so that no further handler can trap and wait while this
+     * handler waits. While a thread blocks SIGTRAP, commits cannot use traps. */
     sigfillset(&action.sa_mask);
     sigdelset(&action.sa_mask, SIGTRAP);
     if (chain->number == SIGTRAP)
         action.sa_flags |= SA_NODEFER;
     *previous = *present;
-    /* Another copy may have installed itself meanwhile: `previous` is what sigaction() found. */
+    /* Another copy may have installed itself after `present` was read: sigaction() sets `previous`
+     * to the action that it replaces. */
     if (sigaction(chain->number, &action, previous))
         return false;
     chain->levels++;
@@ -220,6 +226,6 @@ void carry_signal_remove(const struct carry_signal *signal) {
         return;
     if (find_level(&present) == level)
         chain->levels = (unsigned)level;
-    else /* another copy was installed meanwhile, and passes signals on to this one */
+    else /* another copy was installed in between, and passes signals on to this copy */
         sigaction(signal->number, &present, NULL);
 }

@@ -5,9 +5,11 @@
  *   procmem   writes to /proc/self/mem, which ignores the protection of pages, keeps huge pages
  *             whole, and is allowed under PR_SET_MDWE, filters that forbid W^X changes, and mseal
  *   alias     moves pages to a memfd, mapped in their place and, writable, at a second address
- *   mprotect  makes pages writable while it writes; they stay executable, as threads run meanwhile
+ *   mprotect  makes pages writable while it writes; they stay executable, because other threads may
+ *             run them during the write
  *
- * Under live threads, all writers except "alias" write to copies of pages: see exchange.c.
+ * If other threads may run the text, all writers except "alias" write to copies of its pages,
+ * unless pages cannot be exchanged: see exchange.c.
  *
  * A writer is trusted once the library has rewritten a function of its own, twice, and run the
  * result: emulators, and kernels configured to do so, accept writes that have no effect.
@@ -36,8 +38,8 @@ typedef uint32_t unaligned_word __attribute__((aligned(1), may_alias));
 /*
  * Writes text. A size of two bytes, or of an aligned word, is a guard, its replacement or an
  * instruction, and is written with one store. The store is a plain one: other writes of two bytes
- * may straddle a cache line, and a locked instruction that does so stops the machine, or with some
- * kernels the program.
+ * may straddle a cache line, and a locked instruction that does so stalls all cores, or with some
+ * kernels ends the program.
  */
 static void store_text(uintptr_t address, const void *bytes, size_t size) {
     if (size == 2) {
@@ -73,7 +75,8 @@ struct alias {
 
 static struct alias *aliases;
 
-/* Finds an alias and moves it to the front: callers ask for addresses in order. */
+/* Returns the alias that contains an address, or NULL. Moves it to the front, because callers pass
+ * addresses in order. */
 static struct alias *alias_of(uintptr_t address) {
     for (struct alias **place = &aliases; *place; place = &(*place)->next) {
         struct alias *alias = *place;
@@ -100,16 +103,15 @@ static bool are_aliased(const struct carry_text_run *runs, size_t count, bool sh
     return false;
 }
 
-/*
- * Tries both kinds of file: a system may be configured to refuse those with MFD_EXEC, or those
- * without.
- */
+/* Returns a file: tries both kinds, because a system may be configured to refuse files with
+ * MFD_EXEC, or files without it. */
 int carry_text_file(void) {
     int fd = memfd_create("carry-text", MFD_CLOEXEC | MFD_EXEC);
     return fd < 0 ? memfd_create("carry-text", MFD_CLOEXEC) : fd;
 }
 
-/* Maps a copy of `text` at the run's address and, writable, at another. Returns the latter. */
+/* Maps a copy of `text` at the run's address, and maps it again, writable, at another address.
+ * Returns that other address, or NULL. */
 static uint8_t *map_twice(const struct carry_text_run *run, const void *text) {
     size_t size = carry_text_run_bytes(run);
     uint8_t *writable = MAP_FAILED;
@@ -146,7 +148,8 @@ static bool make_alias(const struct carry_text_run *run) {
     return true;
 }
 
-/* Gives this process pages of its own, before it writes to those that another process shares. */
+/* Gives this process its own pages of an alias, before it writes to pages that another process
+ * shares. Returns false on failure. */
 static bool part_alias(struct alias *alias) {
     if (!alias->shared)
         return true;
@@ -167,7 +170,8 @@ static uintptr_t next_alias(uintptr_t low, uintptr_t high) {
     return high;
 }
 
-/* Makes aliases for a run, which may overlap the runs of earlier commits in any way. */
+/* Makes aliases for a run, which may overlap the runs of earlier commits in any way. Returns false
+ * on failure. */
 static bool alias_run(const struct carry_text_run *run) {
     struct carry_text_run part = *run;
     for (; part.low < run->high; part.low = part.high) {
@@ -186,7 +190,7 @@ static bool alias_open(const struct carry_text_run *runs, size_t count) {
     return true;
 }
 
-/* Writes through aliases: a site may begin in one and end in the next. */
+/* Writes through aliases: a site may begin in one alias and end in the next. Returns true. */
 static bool alias_write(uintptr_t address, const void *bytes, size_t size) {
     const uint8_t *from = bytes;
     while (size) {
@@ -226,8 +230,8 @@ static void memory_close(void) {
     memory.fd = -1;
 }
 
-/* Checks that the file shows this memory: emulators may show their own, with other contents at the
- * same addresses. */
+/* Checks that the file shows the memory of this process: emulators may show their own, with other
+ * contents at the same addresses. */
 static bool memory_is_this(void) {
     unsigned char seen[sizeof memory];
     return pread(memory.fd, seen, sizeof seen, (off_t)(uintptr_t)&memory) == sizeof seen &&
@@ -238,7 +242,8 @@ bool carry_text_is_moved(const struct carry_text_run *runs, size_t count) {
     return are_aliased(runs, count, false);
 }
 
-/* Opens /proc/self/mem. It cannot write to shared read-only mappings, such as those of aliases. */
+/* Opens /proc/self/mem. Returns false on failure, or if a run is in an alias: the file cannot write
+ * to shared read-only mappings. */
 static bool memory_open(const struct carry_text_run *runs, size_t count) {
     if (are_aliased(runs, count, false))
         return false;
@@ -285,7 +290,8 @@ static bool memory_write(uintptr_t address, const void *bytes, size_t size) {
 
 /* --- mprotect --- */
 
-/* Sets the protection of the runs to that of their text, plus `added`. */
+/* Gives the pages of each run the protection with which their text was loaded, plus the rights
+ * `added`. Returns false on failure. */
 static bool protect_runs(const struct carry_text_run *runs, size_t count, int added) {
     for (size_t i = 0; i < count; i++)
         if (mprotect((void *)runs[i].low, carry_text_run_bytes(&runs[i]),
@@ -346,9 +352,9 @@ static const struct carry_text_writer writers[] = {
 #define WRITERS (sizeof writers / sizeof *writers)
 
 /*
- * Whether each writer works, as far as that is known. A working one may be refused later, and
- * allowed again. One whose writes have no effect is never tried again: a second proof might succeed
- * by chance.
+ * Whether each writer works, as far as that is known. A working writer may be refused later, and
+ * allowed again. A writer whose writes have no effect is never tried again: a second test might
+ * succeed by chance.
  */
 static enum known { UNKNOWN, WORKS, FAILS } known[WRITERS];
 
@@ -379,7 +385,8 @@ struct carry_text_run carry_text_probe_run(void) {
     return (struct carry_text_run){page, page + carry_page_bytes()};
 }
 
-/* Returns what is known after one write. A refused write proves nothing about accepted ones. */
+/* Writes to the probe once. Returns whether that had an effect; UNKNOWN if the write was refused,
+ * because later writes may be accepted. */
 static enum known probe_write(const struct carry_text_writer *writer, uint8_t value) {
     if (!writer->write((uintptr_t)carry_patch_probe_byte, &value, 1))
         return UNKNOWN;

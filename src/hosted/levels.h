@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The functions that the system calls for a signal, one for each level of hosted_signals.c. A mark
- * before each function lets copies of the library in one process recognise each other's.
+ * before each function lets copies of the library in one process recognise each other's functions.
  */
 #ifndef CARRY_HOSTED_LEVELS_H
 #define CARRY_HOSTED_LEVELS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where text comes from: what the dynamic linker reported when the object was registered. */
+/* The origins of text: what the dynamic linker reported when the object was registered. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -117,7 +117,7 @@ const struct carry_text_origin *carry_origin_of(const struct carry_text_run *run
     return origin;
 }
 
-/* Checks that the file is still the one that was loaded: it may have been replaced or truncated. */
+/* Checks that the file is still the file that was loaded: it may have been replaced or cut. */
 static bool is_as_loaded(int fd, const struct carry_text_origin *origin) {
     unsigned char head[CARRY_ORIGIN_HEAD_BYTES];
     struct stat now;

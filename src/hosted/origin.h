@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where text comes from: the file that it was loaded from, and the protection of its pages. */
+/* The origins of text: the files that it was loaded from, and the protection of its pages. */
 #ifndef CARRY_HOSTED_ORIGIN_H
 #define CARRY_HOSTED_ORIGIN_H
 
@@ -12,7 +12,7 @@
 /* The pages of a segment of an object, and its file. */
 struct carry_text_origin {
     struct carry_text_origin *next;
-    uintptr_t address; /* the one that was looked up */
+    uintptr_t address; /* the address that was looked up */
     struct carry_text_run pages;
     off_t offset;        /* of the first page in the file */
     off_t end;           /* of the segment in the file */
@@ -40,8 +40,9 @@ const struct carry_text_origin *carry_origin_of(const struct carry_text_run *run
 int carry_origin_open(const struct carry_text_origin *origin);
 
 /*
- * Returns the protection that all these pages were loaded with, and that they get again once they
- * were written, copied or moved. So pages of objects without landing pads do not demand them.
+ * Returns the protection with which these pages were loaded: the flags that all of them had. They
+ * get it again once they were written, copied or moved. So pages of objects without landing pads do
+ * not demand them.
  */
 int carry_origin_protection(const struct carry_text_run *run);
 

@@ -3,8 +3,8 @@
  * Threads that run into the trap that guards a site wait in a handler of SIGTRAP until the commit
  * ends, and then run the site again.
  *
- * Once installed, the handler is not removed: when the commit ends, a thread may have trapped whose
- * signal is not delivered yet.
+ * Once installed, the handler is not removed: when the commit ends, the signal of a thread that has
+ * trapped may not be delivered yet.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -24,7 +24,7 @@
 
 /*
  * Incremented before guards are written and after they are gone, so it is odd while sites may have
- * guards. A futex, so that waiting threads take no CPU time from the committing one.
+ * guards. A futex, so that waiting threads take no CPU time from the committing thread.
  */
 static uint32_t turns;
 static uint32_t sleepers;
@@ -62,18 +62,18 @@ static bool wait_for_guard(uintptr_t address) {
         if (before % 2)
             wait_for_turn_end(before);
         else if (current_turn() ==
-                 before) /* no commit began meanwhile: not a trap of the library */
+                 before) /* no commit began in between: not a trap of the library */
             return false;
     }
 }
 
-/* How many threads block all signals now to wait for a guard, and how often threads have done
- * so. */
+/* The number of threads that block all signals to wait for a guard, and the number of such waits so
+ * far. */
 static uint32_t waiting;
 static uint32_t waits;
 
-/* Waits for a guard with all signals blocked. A handler that jumped out would leave this thread
- * counted as a reader of the list of objects, or as a sleeper. */
+/* Calls wait_for_guard() with all signals blocked, and returns its result. A handler that jumped
+ * out would leave this thread counted as a reader of the list of objects, or as a sleeper. */
 static bool wait_signals_blocked(uintptr_t address) {
     sigset_t all, before;
     sigfillset(&all);
@@ -115,7 +115,8 @@ void carry_trap_forked(void) {
 
 /* --- Threads and handlers that block SIGTRAP --- */
 
-/* The action of the system call: a library that wraps sigaction() may report another one. */
+/* The action as the system call reports it: a library that wraps sigaction() may report another
+ * one. */
 struct kernel_action {
     void *handler; /* NULL is SIG_DFL, 1 is SIG_IGN */
     unsigned long flags;
@@ -126,7 +127,8 @@ struct kernel_action {
 #define KERNEL_SIGNALS 64
 #define TRAP_BIT       (UINT64_C(1) << (SIGTRAP - 1))
 
-/* Checks that no handler blocks SIGTRAP. The library's handlers may, because they run no sites. */
+/* Checks that no handler blocks SIGTRAP. The library's handlers may block it, because they run no
+ * sites. */
 static bool handlers_let_traps_in(void) {
     for (int number = 1; number <= KERNEL_SIGNALS; number++) {
         struct kernel_action action = {0};
@@ -139,8 +141,8 @@ static bool handlers_let_traps_in(void) {
     return true;
 }
 
-/* Checks that a thread does not block SIGTRAP. A thread that has ended does not; one whose status
- * cannot be read may. */
+/* Checks that a thread does not block SIGTRAP. A thread that has ended does not block it; a thread
+ * whose status cannot be read may block it. */
 static bool thread_lets_traps_in(const char *thread) {
     char path[64], line[256];
     unsigned long long blocked = 0;
@@ -166,8 +168,8 @@ static bool threads_let_traps_in(void) {
     return ok;
 }
 
-/* How many times at most threads are examined. A thread that still waits for an earlier commit
- * blocks the signal until it sees the end. */
+/* The maximum number of times that threads are examined. A thread that still waits for an earlier
+ * commit blocks the signal until it sees the end. */
 #define LOOKS 10000
 
 static bool any_thread_waited(uint32_t before) {

@@ -27,7 +27,7 @@ static const struct carry_kernels *next_form(const struct carry_kernels *form,
 uintptr_t carry_kernels_choose(const struct carry_kernels *kernels) {
     const size_t best = best_row(kernels);
     for (const struct carry_kernels *form = kernels; form; form = next_form(form, kernels)) {
-        /* Keeps a choice that was made meanwhile: calls may be patched to that kernel already. */
+        /* Keeps a choice that another thread has made: calls may already be patched to it. */
         uintptr_t undecided = form->undecided;
         __atomic_compare_exchange_n(&form->chosen->value, &undecided, form->rows[best].run, false,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -81,7 +81,8 @@ const char *carry_kernels_need(const struct carry_kernels *kernels, size_t index
     return carry_cpu_first_name(bits);
 }
 
-/* Describes the code of a kernel. `index` counts the rows of the first form, then of the next. */
+/* Describes the code of a kernel. `index` counts the rows of `kernels`, then the rows of its other
+ * forms. Returns false if there is no such row. */
 bool carry_kernels_code(const struct carry_kernels *kernels, size_t index,
                         struct carry_kernel_code *code) {
     const struct carry_kernels *form = kernels;

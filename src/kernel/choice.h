@@ -38,7 +38,8 @@ struct carry_kernel_state {
     bool chosen;
 };
 
-/* Chooses the best kernel for the present features, in all forms. Returns the one of `kernels`. */
+/* Chooses the best kernel for the present features, in all forms that are still undecided. Returns
+ * the chosen kernel of the form `kernels`. */
 uintptr_t carry_kernels_choose(const struct carry_kernels *kernels);
 
 static inline uintptr_t carry_kernels_in_use(const struct carry_kernels *kernels) {

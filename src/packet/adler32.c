@@ -2,7 +2,7 @@
 /* Adler-32, to recognise sums of SCTP from before RFC 3309. */
 #include "packet/adler32.h"
 
-/* The largest prime below 2^16, and the most bytes that cannot overflow 32 bits (RFC 1950,
+/* The largest prime below 2^16, and the most bytes whose sums cannot overflow 32 bits (RFC 1950,
  * section 8.2). */
 #define ADLER32_PRIME 65521
 #define ADLER32_RUN   5552

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The IP authentication header (RFC 4302). It encrypts nothing: sums after it can be verified. Its
- * integrity value needs a key and is no checksum.
- */
+/* The IP authentication header (RFC 4302). It encrypts nothing: sums after it can be verified. Its
+ * integrity value needs a key, and is not a checksum. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_ah(struct carry_walk *walk) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ARCNET as Linux records it: two addresses and two bytes for the card, then as BSD records it. */
+/* ARCNET as Linux records it: two addresses, two bytes for the card, then the type, as in BSD. */
 #include "packet/arcnet.h"
 
 uint32_t carry_packet_walk_arcnet_linux(struct carry_walk *walk) {

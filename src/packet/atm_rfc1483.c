@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The content of AAL5 (RFC 2684, which replaces RFC 1483): a packet after an LLC header, or IP
- * without a header (section 6.1). Only the two ends know which: without a header, IP must fill the
- * frame.
+ * without a header (section 6.1). Only the two ends know which form they use. So without
+ * an LLC header, the walk recognises only IP that fills the frame.
  */
 #include "packet/snap.h"
 

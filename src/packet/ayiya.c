@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * AYIYA (draft-massar-v6ops-ayiya-02, section 4), the tunnel of SixXS: sizes and methods, the next
- * header, the time, an identity, a signature. It is recognised by IP that fills the rest exactly.
+ * header, the time, an identity, a signature. It is recognised by an IP packet that fills the rest
+ * exactly.
  */
 #include "packet/walk.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CAPWAP data (RFC 5415, section 4.3): frames between access points and their controller. The walk
- * ends at frames in DTLS, and at fragments except the first.
+ * ends at keep-alives, at frames in DTLS, and at fragments except the first.
  */
 #include "packet/ieee80211.h"
 

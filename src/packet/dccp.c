@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * DCCP (RFC 4340, section 9). The checksum covers the header (its length is the data offset) and
- * one word of data less than the checksum coverage; coverage 0 stands for all data. The
- * pseudo-header holds the length of the datagram, not the number of covered bytes.
+ * DCCP (RFC 4340, section 9). The checksum covers the header, whose length is the data offset, and
+ * some of the data: one word less than the checksum coverage states, or all data if the coverage is
+ * 0. The pseudo-header holds the length of the datagram, not the number of covered bytes.
  */
 #include "packet/walk.h"
 

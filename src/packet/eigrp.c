@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* EIGRP (RFC 7868, section 6.5): the checksum covers all, without a pseudo-header over IPv6 too. */
+/* EIGRP (RFC 7868, section 6.5): the checksum covers everything, but no pseudo-header, even over
+ * IPv6. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_eigrp(struct carry_walk *walk) {

@@ -7,7 +7,8 @@ enum version { VERSION_TYPE_II = 1, VERSION_TYPE_III = 2 };
 
 enum frame_type { FRAME_ETHERNET = 0, FRAME_IP = 2 };
 
-/* Walks type III, whose header may be followed by 8 bytes that are specific to the platform. */
+/* Walks type III, whose header may be followed by 8 bytes that are specific to the platform.
+ * Returns the next protocol. */
 static uint32_t walk_type_iii(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 12);
     if (!header)

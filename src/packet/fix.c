@@ -11,7 +11,7 @@ struct repair {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX]; /* the last judgements */
     size_t count;
     uint8_t verdicts[CARRY_PACKET_SUMS_MAX]; /* the first verdicts */
-    uint32_t due;   /* set of the sums that must be good in the end, less those already written */
+    uint32_t due;   /* set of the sums not yet written that must be good in the end */
     uint32_t fresh; /* set of the sums written since they were last judged */
     struct carry_packet_sum *changes;
     size_t changed;
@@ -41,9 +41,9 @@ static bool is_around_partial(const struct carry_packet_sum *sum) {
 
 /*
  * Checks whether the bytes that a sum covers must not change. A change could make an unverifiable
- * sum bad without anyone noticing. It makes a sum around a partial one bad; such a sum is repaired
- * only if partial sums are `wanted`. Quoted sums cover nothing after the quote, whatever they
- * state.
+ * sum bad, and nothing would show that. A change makes a sum around a partial sum bad, and such a
+ * sum is repaired only if partial sums are `wanted`. Quoted sums cover nothing after the quote,
+ * whatever they state.
  */
 static bool blocks_change(const struct carry_packet_sum *sum, uint32_t wanted) {
     if (sum->verdict == CARRY_VERDICT_UNVERIFIABLE)
@@ -70,7 +70,7 @@ static void plan_writes(struct repair *repair, uint32_t wanted) {
     }
 }
 
-/* Removes sums that are right as Adler-32, SCTP's former checksum, from those to be written. */
+/* Removes sums that are right as Adler-32, SCTP's former checksum, from the sums to be written. */
 static void keep_adler32(struct repair *repair) {
     for (size_t i = 0; i < repair->count; i++)
         if (repair->sums[i].cause == CARRY_CAUSE_ADLER32)
@@ -112,14 +112,14 @@ static bool can_be_written(const struct carry_packet_sum *sum) {
     case CARRY_VERDICT_ABSENT:
     case CARRY_VERDICT_ILLEGAL:
         return sum->expected != 0;
-    default: /* the header is complete; only the reason for its 0 is unknown */
+    default: /* unverifiable: the header is complete, but why it holds 0 is unknown */
         return sum->cause == CARRY_CAUSE_HEADER;
     }
 }
 
 /*
  * Writes the sums that are due, except those that cover a sum just written: they must be judged
- * again. Returns whether it wrote one.
+ * again. Returns whether it wrote a sum.
  */
 static bool write_due(struct repair *repair) {
     repair->fresh = 0;
@@ -139,8 +139,8 @@ static bool is_stale(const struct repair *repair) {
 }
 
 /*
- * Repairs the sums with a `wanted` verdict. The loop ends because each field is written once at
- * most.
+ * Repairs the sums with a `wanted` verdict, or with the verdicts in options->fix if it is not 0.
+ * Returns how many fields it wrote. The loop ends because each field is written once at most.
  */
 static size_t repair_sums(const struct carry_frame *frame,
                           const struct carry_packet_options *options, uint32_t wanted,

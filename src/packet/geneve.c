@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Geneve (RFC 8926). It is recognised by reserved bits that are zero. Receivers ignore these bits
- * (section 3.4): if some are set, it is recognised by a packet that fills the rest exactly.
+ * (section 3.4): if some are set, Geneve is recognised by content that fills the rest exactly.
  */
 #include "packet/walk.h"
 

@@ -43,7 +43,7 @@ static uint32_t walk_redirected(struct carry_walk *walk) {
 
 /* Returns the protocol that a type announces: nearly all types are ethertypes. */
 static uint32_t walk_gre_content(struct carry_walk *walk, uint32_t flags, uint32_t type) {
-    /* Without a sequence number it is ERSPAN type I, which has no header of its own. */
+    /* Without a sequence number, this type is ERSPAN type I, which has no header of its own. */
     bool bare = type == TYPE_ERSPAN && !(flags & SEQUENCE);
     if (bare || type == TYPE_EOIP)
         return CARRY_NEXT(ETHERTYPE, TYPE_ETHERNET);
@@ -53,7 +53,8 @@ static uint32_t walk_gre_content(struct carry_walk *walk, uint32_t flags, uint32
                           : CARRY_NEXT(ETHERTYPE, type);
 }
 
-/* Skips the source routes. The last one has address family 0 and no bytes. */
+/* Skips the source routes. The last route has address family 0 and no bytes. Returns false if it is
+ * missing. */
 static bool skip_routes(struct carry_walk *walk) {
     for (const uint8_t *route; (route = carry_walk_take(walk, 4));) {
         if (carry_load16(route) == 0 && route[3] == 0)
@@ -64,8 +65,8 @@ static bool skip_routes(struct carry_walk *walk) {
     return false;
 }
 
-/* Walks version 0. The checksum also covers the header; headers with routes contain its field
- * too. */
+/* Walks version 0, and returns the next protocol. The checksum also covers the header. Headers with
+ * routes contain the checksum field even without the flag CHECKSUM. */
 static uint32_t walk_version_0(struct carry_walk *walk, uint32_t flags, uint32_t type) {
     if (flags & CHECKSUM)
         carry_walk_sum(walk, CARRY_PROTOCOL_GRE, 4, carry_walk_size(walk), 0, CARRY_ZERO_IS_PLAIN);
@@ -78,7 +79,8 @@ static uint32_t walk_version_0(struct carry_walk *walk, uint32_t flags, uint32_t
     return walk_gre_content(walk, flags, type);
 }
 
-/* Walks version 1. Its key holds the size of the payload, then the number of the call. */
+/* Walks version 1, and returns the next protocol. The key holds the size of the payload, then the
+ * number of the call. */
 static uint32_t walk_version_1(struct carry_walk *walk, uint32_t flags, uint32_t type) {
     uint32_t size = 4 + optional_size(flags & (KEY | SEQUENCE | ACKNOWLEDGMENT));
     const uint8_t *header = carry_walk_header(walk, size);

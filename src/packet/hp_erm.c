@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames that ProCurve's switches mirror: 12 undocumented bytes, then Ethernet. They are recognised
- * by IP that fills the frame.
+ * Frames that ProCurve's switches mirror: 12 undocumented bytes, then Ethernet. The walk recognises
+ * them if an IP packet fills the Ethernet frame.
  */
 #include "packet/walk.h"
 

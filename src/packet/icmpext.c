@@ -7,10 +7,28 @@
 
 #define VERSION        0xf000 /* of the first 16 bits; the others are reserved */
 #define VERSION_2      0x2000
-#define QUOTE_SIZE_MIN 128 /* packets with an extension after them are padded to it */
+#define QUOTE_SIZE_MIN 128 /* quoted packets before an extension are padded to this size */
+#define HEADER_SIZE    4
+#define OBJECT_MIN     4
+#define OBJECT_NAMED   3 /* class of the object that names an interface */
+
+/*
+ * Returns the size of an extension. The extension of a request ends with its only object, which
+ * names an interface (RFC 8335, section 2), because ping appends a time stamp. Any other extension
+ * fills the message.
+ */
+static uint32_t extension_size(const struct carry_walk *walk) {
+    const uint8_t *object = carry_walk_header(walk, HEADER_SIZE + OBJECT_MIN);
+    uint32_t all = carry_walk_size(walk);
+    if (!object || object[HEADER_SIZE + 2] != OBJECT_NAMED)
+        return all;
+    uint32_t size = carry_load16(object + HEADER_SIZE);
+    return size >= OBJECT_MIN && HEADER_SIZE + size <= all ? HEADER_SIZE + size : all;
+}
 
 uint32_t carry_packet_walk_icmpext(struct carry_walk *walk) {
-    carry_walk_sum(walk, CARRY_PROTOCOL_ICMPEXT, 2, carry_walk_size(walk), 0, CARRY_VERDICT_ABSENT);
+    uint32_t size = extension_size(walk);
+    carry_walk_sum(walk, CARRY_PROTOCOL_ICMPEXT, 2, size, 0, CARRY_VERDICT_ABSENT);
     return CARRY_NEXT_NONE;
 }
 
@@ -24,7 +42,7 @@ uint32_t carry_icmp_extension(struct carry_walk *walk) {
  * Checks for an extension that is not announced. Senders from before RFC 4884 quote 128 bytes, and
  * do not announce an extension (section 5.5): it is recognised by objects that fill the rest
  * exactly. Also returns true if the captured objects may be the start of such an extension, so that
- * a cut message never shows sums that the whole message does not.
+ * a truncated message never shows sums that the whole message does not.
  */
 static bool may_be_extended_silently(const struct carry_walk *walk) {
     uint64_t all = carry_walk_size(walk), offset = CARRY_ICMP_HEADER_SIZE + QUOTE_SIZE_MIN;

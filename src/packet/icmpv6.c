@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ICMPv6 (RFC 4443): unlike ICMP's, its checksum covers a pseudo-header. Errors quote the packet at
- * fault. Redirects of neighbour discovery quote the redirected packet in an option (RFC 4861,
- * section 4.6.3).
+ * ICMPv6 (RFC 4443): unlike ICMP's, its checksum covers a pseudo-header. Errors quote the packet
+ * that caused them. Redirects of neighbour discovery quote the redirected packet in an option (RFC
+ * 4861, section 4.6.3).
  */
 #include "packet/icmp.h"
 
@@ -18,7 +18,8 @@ enum type {
 #define REDIRECT_SIZE          40 /* before the options, whose sizes are in units of 8 bytes */
 #define OPTION_REDIRECTED_HEAD 4
 
-/* Finds the option with the quoted packet. The option's header is as long as that of an error. */
+/* Enters the packet that an option quotes, and returns its protocol. The option's header is as long
+ * as an error's. */
 static uint32_t walk_redirect(struct carry_walk *walk) {
     const uint8_t *option = carry_walk_take(walk, REDIRECT_SIZE);
     while (option && (option = carry_walk_header(walk, CARRY_ICMP_HEADER_SIZE)) && option[1]) {

@@ -9,11 +9,11 @@
 
 enum carry_ieee80211_form {
     CARRY_IEEE80211_PLAIN,
-    CARRY_IEEE80211_PADDED,  /* what follows the header was moved to a multiple of 4 bytes */
+    CARRY_IEEE80211_PADDED,  /* the header was padded to a multiple of 4 bytes */
     CARRY_IEEE80211_SWAPPED, /* most senders swap the two bytes of frame control: accept both */
 };
 
-/* Walks the frame whose 802.11 header is at `offset`. */
+/* Walks the frame whose 802.11 header is at `offset`. Returns the next protocol. */
 uint32_t carry_walk_ieee80211(struct carry_walk *walk, enum carry_ieee80211_form form);
 
 #endif

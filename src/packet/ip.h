@@ -43,13 +43,14 @@ static CARRY_COLD const uint8_t *carry_ip_final_destination(const uint8_t *heade
     return destination;
 }
 
-/* Returns why an incomplete header cannot be judged: its rest may be in the next fragment. */
+/* Returns why an incomplete header cannot be judged: FRAGMENT if its rest may be in the next
+ * fragment, otherwise NONE. */
 static CARRY_ALWAYS_INLINE enum carry_reason carry_ip_missing(const struct carry_walk *walk) {
     bool may_be_in_next = walk->beyond == CARRY_REASON_FRAGMENT && walk->bound - walk->offset < 20;
     return may_be_in_next ? CARRY_REASON_FRAGMENT : CARRY_REASON_NONE;
 }
 
-/* Lists an invalid or incomplete header, and ends the walk. */
+/* Lists an invalid or incomplete header, and returns CARRY_NEXT_NONE. */
 static CARRY_ALWAYS_INLINE uint32_t carry_ip_list_alone(struct carry_walk *walk,
                                                         enum carry_reason why_unverifiable) {
     walk->network = walk->offset;
@@ -87,12 +88,13 @@ CARRY_ALWAYS_INLINE uint32_t carry_packet_walk_ip(struct carry_walk *walk) {
     if (!carry_walk_enter_ip(walk))
         return CARRY_NEXT_NONE;
     const uint8_t *header = carry_walk_header(walk, 20);
+    /* Few headers have options: carry_ip_enter() is inlined twice, once with a constant size. */
+    if (CARRY_LIKELY(header && header[0] == 0x45))
+        return carry_ip_enter(walk, header, 20);
     uint32_t size = header ? (header[0] & 15) * 4u : 0;
     if (size < 20 || header[0] >> 4 != 4)
         return carry_ip_list_alone(walk, header ? CARRY_REASON_MALFORMED : carry_ip_missing(walk));
-    /* Nearly no header has options: inlined twice, once with a constant size. */
-    return CARRY_LIKELY(size == 20) ? carry_ip_enter(walk, header, 20)
-                                    : carry_ip_enter(walk, header, size);
+    return carry_ip_enter(walk, header, size);
 }
 
 #endif

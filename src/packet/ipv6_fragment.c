@@ -11,7 +11,7 @@ uint32_t carry_packet_walk_ipv6_fragment(struct carry_walk *walk) {
         return CARRY_NEXT_NONE;
     uint32_t fragment = carry_load16(header + 2);
     walk->offset += 8;
-    /* With neither an offset nor the flag, it is an atomic fragment (RFC 6946): a whole
+    /* A header with neither an offset nor the flag is an atomic fragment (RFC 6946): a whole
      * datagram. */
     if (fragment & (FRAGMENT_OFFSET | MORE_FRAGMENTS))
         return carry_walk_fragment(walk, header[0], carry_load32(header + 4),

@@ -57,7 +57,7 @@ uint32_t carry_packet_walk_ipv6_options(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_extension(walk, &size);
     if (!header)
         return CARRY_NEXT_NONE;
-    /* Receivers drop the packet (RFC 8200, section 4.2): no rule says which address counts. */
+    /* Receivers drop such a packet (RFC 8200, section 4.2): no rule says which address counts. */
     if (!read_ipv6_options(walk, header, size))
         carry_walk_mark_unverifiable(walk, CARRY_REASON_MALFORMED);
     walk->offset += size;

@@ -12,7 +12,7 @@ enum type {
     TYPE_SEGMENT_ROUTING = 4, /* RFC 8754: the hops in reverse */
 };
 
-/* Sets `dst`, like the functions below. Returns false if the header contradicts itself. */
+/* Sets walk->dst, as the next two functions do. Returns false if the header contradicts itself. */
 static bool follow_source_route(struct carry_walk *walk, const uint8_t *header, uint32_t size) {
     uint32_t hops = (size - 8) / 16;
     if ((size - 8) % 16 != 0 || header[3] > hops)

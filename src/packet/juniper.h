@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The header that Juniper's routers put before each frame: a magic number, flags, and if a flag
- * announces them, a size and that many bytes of extensions. The link type names the content.
+ * The header that Juniper's routers put before each frame: a magic number and flags. If a flag
+ * announces extensions, their size and that many bytes follow. The link type names the content.
  */
 #ifndef CARRY_PACKET_JUNIPER_H
 #define CARRY_PACKET_JUNIPER_H
@@ -12,7 +12,7 @@
 #define CARRY_JUNIPER_NO_LINK        0x02     /* 4 bytes, then a packet */
 #define CARRY_JUNIPER_HAS_EXTENSIONS 0x80
 
-/* Returns the protocol after the header and `cookie` more bytes: the frame of a link type. */
+/* Returns the protocol of `linktype`, after the header and `cookie` more bytes. */
 static inline uint32_t carry_walk_juniper(struct carry_walk *walk, uint32_t cookie,
                                           uint32_t linktype) {
     const uint8_t *header = carry_walk_take(walk, 4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ethernet with its preamble (IEEE 802.3, section 99.3): 7 bytes, then the delimiter, which shows
- * whether the frame is whole or a part of an interrupted frame.
+ * Ethernet with its preamble (IEEE 802.3, section 99.3), 8 bytes. The last one is 0xd5 only before
+ * an express frame, which is always whole. Frames that may be interrupted begin in other ways.
  */
 #include "packet/walk.h"
 

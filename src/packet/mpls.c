@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MPLS (RFC 3032): labels down to the bottom of the stack. No label announces the content; its
- * first bits show it: they are an IP version, or one of the numbers of RFC 4385 for pseudowires.
- * They mislead if an Ethernet pseudowire has no control word and its first address begins with such
- * bits. IP then fills the Ethernet frame, but not the content.
+ * MPLS (RFC 3032): labels down to the bottom of the stack. No label announces the content, but its
+ * first bits show what it is: an IP version, or one of the numbers of RFC 4385 for pseudowires.
+ * These bits mislead if an Ethernet pseudowire has no control word and its first address begins
+ * with such bits. IP then fills the Ethernet frame, but not the content.
  */
 #include "packet/mpls.h"
 

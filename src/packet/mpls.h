@@ -5,7 +5,7 @@
 
 #include "packet/walk.h"
 
-#define CARRY_MPLS_ENTROPY_FOLLOWS 7 /* the label of RFC 6790, section 4.3 */
+#define CARRY_MPLS_ENTROPY_FOLLOWS 7 /* the indicator of RFC 6790, section 11.1 */
 
 /*
  * Moves past the label at the bottom of the stack. Returns false if that label is missing. Entropy

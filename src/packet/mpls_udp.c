@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MPLS in UDP (RFC 7510). Any bytes could be labels: it is recognised by IP that fills the rest
- * exactly. So the walk ends at pseudowires.
+ * MPLS in UDP (RFC 7510). Any bytes could be labels, so MPLS is recognised only if an IP packet
+ * after the labels fills the rest exactly. The walk therefore ends at pseudowires, whose content is
+ * not IP.
  */
 #include "packet/mpls.h"
 

@@ -12,7 +12,7 @@ static inline bool carry_is_netlink(uint32_t device_type, uint32_t type) {
     return device_type == CARRY_ARPHRD_NETLINK && type <= 0xff;
 }
 
-/* Walks the messages of a netlink family, from the first one at `offset`. */
+/* Walks the messages of a netlink family; the first is at `offset`. Returns the next protocol. */
 uint32_t carry_walk_netlink(struct carry_walk *walk, uint32_t family);
 
 #endif

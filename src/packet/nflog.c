@@ -2,7 +2,7 @@
 /*
  * Linux's netfilter log: the family of the table, then fields of a size, a type and data; one field
  * is the packet. Sizes and types are in the byte order of the capturing host. In tables of families
- * other than IP, such as those of bridges, a field holds the packet's ethertype.
+ * other than IP, such as bridge tables, a field holds the packet's ethertype.
  */
 #include "packet/nflog.h"
 
@@ -15,14 +15,15 @@ struct field {
     uint32_t type;
 };
 
-/* Reads the header of a field. Types are small numbers: this shows the byte order. */
+/* Reads the header of a field. Types are small numbers, which shows the byte order. */
 static struct field read_nflog_field(const uint8_t *header) {
     if (header[2] == 0)
         return (struct field){carry_load16(header), header[3]};
     return (struct field){carry_load_le16(header), carry_load_le16(header + 2)};
 }
 
-/* Moves to the data of the packet's field. Sets *ethertype from an earlier field, or to 0. */
+/* Moves to the data of the packet's field. Sets *ethertype from an earlier field, or to 0. Returns
+ * false if no field is the packet. */
 static bool find_payload(struct carry_walk *walk, struct carry_nflog_form form,
                          uint32_t *ethertype) {
     *ethertype = 0;

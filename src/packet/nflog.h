@@ -14,7 +14,8 @@ struct carry_nflog_form {
 /* The form of LINKTYPE_NFLOG. */
 static const struct carry_nflog_form carry_nflog_log = {.payload = 9, .ethertype_at = 0};
 
-/* Walks the attributes of a packet. At `offset` is the family of the table, before the fields. */
+/* Walks the attributes of a packet. At walk->offset is netfilter's header, which begins with the
+ * family; the attributes follow. Returns the next protocol. */
 uint32_t carry_walk_nflog(struct carry_walk *walk, struct carry_nflog_form form);
 
 #endif

@@ -27,7 +27,6 @@ uint32_t carry_packet_walk_nsh(struct carry_walk *walk) {
     uint32_t size = (header[1] & 63u) * 4;
     if (version != 0 || size < 8 || !carry_walk_take(walk, size))
         return CARRY_NEXT_NONE;
-    carry_walk_narrow_scope(walk,
-                            carry_load32(header + 4) >> 8); /* the path, without the index on it */
+    carry_walk_narrow_scope(walk, carry_load32(header + 4) >> 8); /* the path's number */
     return nsh_content(header[3]);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decides at the end of a frame which checksums the sender left to its network card. A card
- * completes one sum of a frame or several, and some cards also fill in the sums of IPv4 headers:
+ * completes one or several sums of a frame, and some cards also fill in the sums of IPv4 headers:
  *
  * - A header's sum of 0 is left to the card if a sum in the same packet is partial. One header in
  *   65,535 holds 0 by chance, and hardly ever together with a partial sum. Without a partial sum, 0
  *   is damage, unless the caller knows the sender.
  * - The sums of tunnels around a partial sum become right once the card has completed the inner one
- *   ("local checksum offload"): they are no damage either.
+ *   ("local checksum offload"): they are not damaged either.
  */
 #include "packet/offload.h"
 
@@ -32,8 +32,8 @@ static bool holds_partial(const struct carry_walk *walk, size_t header) {
     return false;
 }
 
-/* Checks whether covered bytes are missing. The reason does not show it: FRAGMENT has
- * precedence. */
+/* Checks whether covered bytes are missing. sum->reason does not show this, because FRAGMENT has
+ * precedence over SNAPLEN. */
 static bool is_cut(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
     uint64_t end = (uint64_t)sum->cover_offset + sum->cover_size;
     return sum->verdict == CARRY_VERDICT_UNVERIFIABLE && end > walk->captured;
@@ -43,7 +43,8 @@ static bool has_field(const struct carry_walk *walk, const struct carry_packet_s
     return (uint64_t)sum->field_offset + sum->field_size <= walk->captured;
 }
 
-/* Checks whether the pseudo-header is certain. PIM has two forms; only all bytes show which. */
+/* Checks whether the pseudo-header is certain. PIM has two forms; only a complete packet shows
+ * which one it uses. */
 static bool has_one_form(const struct carry_packet_sum *sum) {
     return sum->protocol == CARRY_PROTOCOL_TCP || sum->protocol == CARRY_PROTOCOL_UDP;
 }
@@ -58,8 +59,8 @@ static bool may_be_partial(const struct carry_walk *walk, const struct carry_pac
 }
 
 /*
- * Checks whether a longer capture could show sums after the last one, given that this one is not
- * partial. After TCP and UDP there are none: a walk does not end at UDP with a packet in it.
+ * Checks whether a longer capture could show sums after the last one, given that the last one is
+ * not partial. After TCP and UDP there are none: a walk does not end at UDP with a packet in it.
  */
 static bool may_list_more(const struct carry_walk *walk) {
     const struct carry_packet_sum *last = &walk->sums[walk->count - 1];
@@ -69,8 +70,9 @@ static bool may_list_more(const struct carry_walk *walk) {
 }
 
 /*
- * Checks whether the header's packet may hold a partial sum that was not captured: a cut must not
- * turn partial into bad. After a quoted packet there are only extensions, which are never partial.
+ * Checks whether the header's packet may hold a partial sum that was not captured: truncation must
+ * not turn a partial sum into a bad one. After a quoted packet there are only extensions, which are
+ * never partial.
  */
 static bool is_hidden(const struct carry_walk *walk, size_t header) {
     if (walk->captured >= packet_end(walk, &walk->sums[header]))
@@ -109,7 +111,7 @@ static uint32_t completion_change(const struct carry_packet_sum *sum) {
     return carry_sum(bytes, sizeof bytes, 0);
 }
 
-/* Checks whether the outer sum covers a partial sum, and verifies once all of them are complete. */
+/* Checks whether the outer sum covers partial sums, and verifies once all of these are complete. */
 static bool verifies_around(const struct carry_walk *walk, size_t outer) {
     const struct carry_packet_sum *around = &walk->sums[outer];
     bool is_around = false;

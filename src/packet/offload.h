@@ -19,7 +19,7 @@ static inline bool carry_offload_is_partial(const struct carry_packet_sum *sum, 
 }
 
 /*
- * Checks whether a card will complete the sum, or one that it covers. No card completes quoted
+ * Checks whether a card will complete the sum, or a sum that it covers. No card completes quoted
  * sums.
  */
 static inline bool carry_offload_is_left(const struct carry_packet_sum *sum) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * OSPF. The checksum covers as many bytes as OSPF's length says. In version 2 (RFC 2328, sections
- * A.3.1 and D.4) it does not cover the authentication, and is absent if that is cryptographic. In
+ * A.3.1 and D.4) it does not cover the authentication, and is absent if this is cryptographic. In
  * version 3 (RFC 5340, section A.3.1) it covers a pseudo-header too, and is 0 if a trailer
  * authenticates the packet (RFC 7166, section 4.2).
  */

@@ -2,8 +2,8 @@
 /*
  * The walk from header to header, and the verdict on each checksum on the way.
  *
- * Reading order, by the way of one packet of TCP over IPv4 in Ethernet. (The sections below are in
- * the order in which the compiler has to see them.)
+ * The reading order follows one packet of TCP over IPv4 in Ethernet. (The compiler needs the
+ * sections below in another order.)
  *
  *  1. check() prepares the walk (start_walk()) and takes the steps of the most frequent packets.
  *  2. step_over_ethernet() calls carry_packet_walk_ethernet() in ethernet.h. Its helper in walk.h,
@@ -16,8 +16,9 @@
  *     (carry_walk_pseudo()) and lists TCP's checksum. It returns CARRY_NEXT_NONE: the walk ends.
  *  5. carry_walk_sum() describes each checksum (describe_sum()), and judge_field() judges it:
  *     is_verifiable(), read_field(), verify_sum(), and explain_mismatch() if it does not match.
- *  6. Any other packet is copied to memory (spill_walk()). run_walk() takes its steps through the
- *     table `steps`, and calls carry_offload_settle() in offload.c if a checksum may be partial.
+ *  6. For any other packet, finish_walk() takes these steps again, with the walk in memory.
+ *     run_walk() takes the others through the table `steps`, and calls carry_offload_settle() in
+ *     offload.c if a checksum may be partial.
  */
 #include "packet/adler32.h"
 #include "packet/offload.h"
@@ -59,7 +60,7 @@ ALWAYS_INLINE bool is_consistent(const struct carry_packet_sum *sum) {
 struct limits {
     uint64_t end;
     uint32_t bound;
-    uint32_t readable; /* end of the bytes that belong to the layer and were captured */
+    uint32_t readable; /* end of the layer's captured bytes */
     uint8_t why_unverifiable;
     uint8_t beyond;
 };
@@ -75,8 +76,8 @@ ALWAYS_INLINE struct limits read_limits(const struct carry_walk *walk) {
 }
 
 /*
- * Checks whether unverifiable_reason() is CARRY_REASON_NONE. Readable bytes lie within `bound`, and
- * so within `end`.
+ * Checks whether unverifiable_reason() would return CARRY_REASON_NONE. Only readable bytes need a
+ * comparison: they lie within `bound`, and so within `end`.
  */
 ALWAYS_INLINE bool is_verifiable(const struct carry_walk *walk,
                                  const struct carry_packet_sum *sum) {
@@ -89,7 +90,7 @@ static enum carry_reason unverifiable_reason(struct limits limits,
                                              const struct carry_packet_sum *sum) {
     uint64_t end = (uint64_t)sum->cover_offset + sum->cover_size;
     bool contradiction = !is_consistent(sum) || end > limits.end;
-    /* In a fragment, lengths are those of the whole datagram. */
+    /* In a fragment, lengths refer to the whole datagram. */
     if (contradiction && limits.why_unverifiable != CARRY_REASON_FRAGMENT)
         return CARRY_REASON_MALFORMED;
     if (limits.why_unverifiable != CARRY_REASON_NONE)
@@ -101,14 +102,14 @@ static enum carry_reason unverifiable_reason(struct limits limits,
     return CARRY_REASON_NONE;
 }
 
-/* Returns the sum of the pseudo-header less the sum of the gap. */
+/* Returns the sum of the pseudo-header minus the sum of the gap. */
 static uint32_t pseudo_less_gap(const uint8_t *data, const struct carry_packet_sum *sum) {
     const uint8_t *gap = data + sum->cover_offset + sum->gap_offset;
     uint16_t less = (uint16_t)~carry_sum_fold(carry_sum(gap, sum->gap_size, 0));
     return carry_sum_combine(sum->pseudo, less, 0);
 }
 
-/* Returns the sum to start from if all covered bytes are added, including those of the gap. */
+/* Returns the sum to start from if all covered bytes are added, including the bytes of the gap. */
 ALWAYS_INLINE uint32_t seed_of_sum(const uint8_t *data, const struct carry_packet_sum *sum) {
     return sum->gap_size ? pseudo_less_gap(data, sum) : sum->pseudo;
 }
@@ -148,7 +149,8 @@ static uint32_t compute_checksum(const uint8_t *data, const struct carry_packet_
     return checksum_number(check);
 }
 
-/* Judges a mismatch. Routers truncate and edit the packets they quote: there it is no damage. */
+/* Judges a mismatch. In a quoted packet it is not damage: routers truncate and edit what they
+ * quote. */
 static void mark_bad(struct carry_packet_sum *sum) {
     sum->verdict = sum->quoted ? CARRY_VERDICT_UNVERIFIABLE : CARRY_VERDICT_BAD;
     sum->reason = sum->quoted ? CARRY_REASON_QUOTED : CARRY_REASON_NONE;
@@ -166,7 +168,7 @@ static uint32_t expected_from_total(const uint8_t *data, const struct carry_pack
 
 /*
  * Judges an Internet checksum that does not verify: sets `expected` and the verdict. Returns
- * whether carry_offload_settle() must judge it again when all sums are listed.
+ * whether carry_offload_settle() must judge the sum again when all sums are listed.
  */
 static CARRY_COLD bool explain_mismatch(const uint8_t *data, struct carry_packet_sum *sum,
                                         enum carry_verdict zero, uint32_t total) {
@@ -194,7 +196,7 @@ ALWAYS_INLINE void verify_sum(struct carry_walk *walk, struct carry_packet_sum *
                               enum carry_verdict zero) {
     const uint8_t *cover = walk->data + sum->cover_offset;
     uint32_t seed = seed_of_sum(walk->data, sum);
-    /* Half of all sums are those of IPv4 headers without options: a constant size is faster. */
+    /* Half of all sums belong to IPv4 headers without options: a constant size is faster. */
     uint32_t total = sum->cover_size == 20 ? carry_sum(cover, 20, seed)
                                            : carry_sum(cover, sum->cover_size, seed);
     /* A quoted 0 that means "no checksum" is never good, whatever the other bytes add up to. */
@@ -250,8 +252,8 @@ static CARRY_COLD void set_expected(const uint8_t *data, enum carry_effort effor
 }
 
 /*
- * Judges a sum that cannot be verified. A stored 0 still shows that it is absent or illegal, if the
- * field was captured and nothing is malformed.
+ * Judges a sum that cannot be verified. A stored 0 still shows that the sum is absent or illegal,
+ * if the field was captured and nothing is malformed.
  */
 static CARRY_COLD void judge_unverifiable(const uint8_t *data, struct limits limits,
                                           struct carry_packet_sum *sum, enum carry_verdict zero) {
@@ -264,17 +266,8 @@ static CARRY_COLD void judge_unverifiable(const uint8_t *data, struct limits lim
         sum->reason = (uint8_t)reason;
 }
 
-/*
- * Judges a sum. On entry, `field_offset` counts from the header at `offset`; version, quoted and
- * the offsets of network and covered bytes are not set.
- */
 ALWAYS_INLINE void judge_field(struct carry_walk *walk, struct carry_packet_sum *sum,
                                enum carry_verdict zero) {
-    sum->version = walk->version;
-    sum->quoted = walk->quoted;
-    sum->field_offset += walk->offset;
-    sum->network_offset = walk->network;
-    sum->cover_offset = walk->offset;
     if (!CARRY_LIKELY(is_verifiable(walk, sum))) {
         judge_unverifiable(walk->data, read_limits(walk), sum, zero);
         return;
@@ -296,6 +289,11 @@ void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *fie
         return;
     struct carry_packet_sum *sum = &walk->sums[walk->count++];
     copy_sum(sum, field);
+    sum->version = walk->version;
+    sum->quoted = walk->quoted;
+    sum->field_offset += walk->offset;
+    sum->network_offset = walk->network;
+    sum->cover_offset = walk->offset;
     judge_field(walk, sum, zero);
 }
 
@@ -308,8 +306,12 @@ ALWAYS_INLINE void describe_sum(const struct carry_walk *walk, struct carry_pack
     *sum = (struct carry_packet_sum){
         .protocol = (uint8_t)protocol,
         .verdict = CARRY_VERDICT_UNVERIFIABLE,
+        .version = walk->version,
         .field_size = 2,
-        .field_offset = field,
+        .quoted = walk->quoted,
+        .field_offset = walk->offset + field,
+        .network_offset = walk->network,
+        .cover_offset = walk->offset,
         .cover_size = size,
         .pseudo = pseudo,
         .pseudo_protocol = pseudo_protocol,
@@ -429,7 +431,7 @@ CARRY_ALWAYS_INLINE uint32_t carry_walk_on_ethertype(uint32_t type) {
 
 #undef CARRY_ON_IP
 #define CARRY_ON_IP(number) case number:
-CARRY_ALWAYS_INLINE uint32_t carry_walk_on_ip(uint32_t protocol) {
+static CARRY_ALWAYS_INLINE uint32_t look_up_ip(uint32_t protocol) {
     switch (protocol) {
     default:
         return CARRY_NEXT_NONE;
@@ -438,6 +440,15 @@ CARRY_ALWAYS_INLINE uint32_t carry_walk_on_ip(uint32_t protocol) {
 }
 #undef CARRY_ON_IP
 #define CARRY_ON_IP(number)
+
+/* Compares the usual protocols first: a jump through a table costs more. */
+CARRY_ALWAYS_INLINE uint32_t carry_walk_on_ip(uint32_t protocol) {
+    if (CARRY_LIKELY(protocol == 6))
+        return look_up_ip(6);
+    if (CARRY_LIKELY(protocol == 17))
+        return look_up_ip(17);
+    return look_up_ip(protocol);
+}
 
 /* The size of this union is the largest port number of the table: larger ports need no switch. */
 #undef CARRY_PROTOCOL
@@ -548,7 +559,7 @@ static CARRY_COLD void list_layer(struct carry_walk *walk, uint32_t protocol) {
     layer->offset = walk->offset;
 }
 
-/* Returns the next protocol. If the packet has ended, continues at the places to return to. */
+/* Returns the next protocol. If the packet has ended, continues at the resume points. */
 static CARRY_ALWAYS_INLINE uint32_t leave_packet(struct carry_walk *walk, uint32_t next) {
     while (next == CARRY_NEXT_NONE && walk->cold->resume_count)
         next = resume_walk(walk);
@@ -568,7 +579,7 @@ static void run_walk(struct carry_walk *walk, uint32_t next) {
     cold.resume_count = 0;
     cold.resume_dropped = false;
     walk->cold = &cold;
-    /* A step lists one sum at most, so the limit on steps is also one on sums. */
+    /* A step lists at most one sum, so the limit on steps limits the sums, too. */
     while (next != CARRY_NEXT_NONE && walk->steps < CARRY_PACKET_SUMS_MAX)
         next = advance_walk(walk, next);
     walk->cold = NULL;
@@ -590,7 +601,8 @@ void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame) 
 /* The maximum number of sums that these steps list. */
 #define IN_LINE_SUMS_MAX 2
 
-/* These functions take a step if `next` is one of their protocols, and return the next protocol. */
+/* Expands to the case of a protocol, for the functions below. They take a step if `next` is one of
+ * their protocols, and return the next protocol. */
 #define STEP(ID, name)                                                                             \
     case CARRY_PROTOCOL_##ID:                                                                      \
         walk->steps++;                                                                             \
@@ -613,7 +625,8 @@ static CARRY_ALWAYS_INLINE uint32_t step_over_transport(struct carry_walk *walk,
 }
 
 /*
- * Steps over IP and the transport. Inlines the transport twice, so that the version of IP is a
+ * Steps over IP and the transport, unless that is in a fragment: all sums in fragments are judged
+ * alike, by code that is not inlined. Inlines the transport twice, so that the version of IP is a
  * constant.
  */
 static CARRY_ALWAYS_INLINE uint32_t step_over_network(struct carry_walk *walk, uint32_t next) {
@@ -621,7 +634,7 @@ static CARRY_ALWAYS_INLINE uint32_t step_over_network(struct carry_walk *walk, u
     case CARRY_PROTOCOL_IP:
         walk->steps++;
         next = carry_packet_walk_ip(walk);
-        return step_over_transport(walk, next);
+        return CARRY_LIKELY(!walk->fragmented) ? step_over_transport(walk, next) : next;
     case CARRY_PROTOCOL_IPV6:
         walk->steps++;
         next = carry_packet_walk_ipv6(walk);
@@ -631,63 +644,66 @@ static CARRY_ALWAYS_INLINE uint32_t step_over_network(struct carry_walk *walk, u
     }
 }
 
-/*
- * Returns a copy of the walk, to be kept in memory. Copies member by member: a copy of the whole
- * struct would force the walk into memory from the start. Members for layers are omitted, because
- * this walk lists none. A new member of struct carry_walk needs a line here.
- */
-static CARRY_ALWAYS_INLINE struct carry_walk spill_walk(const struct carry_walk *walk) {
-    return (struct carry_walk){
-        .data = walk->data,
-        .captured = walk->captured,
-        .offset = walk->offset,
-        .end = walk->end,
-        .bound = walk->bound,
-        .network = walk->network,
-        .scope = walk->scope,
-        .version = walk->version,
-        .why_unverifiable = walk->why_unverifiable,
-        .beyond = walk->beyond,
-        .quoted = walk->quoted,
-        .fragmented = walk->fragmented,
-        .effort = walk->effort,
-        .flags = walk->flags,
-        .src = walk->src,
-        .dst = walk->dst,
-        .unsettled = walk->unsettled,
-        .count = walk->count,
-        .capacity = walk->capacity,
-        .sums = walk->sums,
-        .fragment = walk->fragment,
-        .steps = walk->steps,
-        .wire = walk->wire,
-    };
+/* Takes the most frequent steps. Returns the next protocol. */
+static CARRY_ALWAYS_INLINE uint32_t take_usual_steps(struct carry_walk *walk) {
+    uint32_t next = step_over_ethernet(walk, CARRY_NEXT(LINK, LINKTYPE_ETHERNET));
+    next = step_over_tag(walk, next);
+    return step_over_network(walk, next);
 }
 
-static CARRY_COLD size_t finish_walk(struct carry_walk walk, uint32_t next) {
+/* Members of the walk after the usual steps. */
+struct steps_done {
+    uint32_t steps;
+    size_t count;
+    const struct carry_packet_sum *unsettled;
+};
+
+/*
+ * Starts the walk over a frame again, and repeats the usual steps if they were taken, without room
+ * for sums. Returns the next protocol. Copying the walk instead would need all its members, and
+ * compilers would keep them, for usual packets too, through all steps.
+ */
+static CARRY_ALWAYS_INLINE uint32_t restart_walk(struct carry_walk *walk,
+                                                 const struct carry_frame *frame, bool usual) {
+    start_walk(walk, frame);
+    return usual ? take_usual_steps(walk) : CARRY_NEXT(LINK, frame->linktype);
+}
+
+/* Takes all steps of a frame after those that are done. Returns the number of sums. */
+static CARRY_COLD size_t finish_walk(const struct carry_frame *frame,
+                                     const struct carry_packet_options *options,
+                                     struct carry_packet_sum *sums, size_t capacity,
+                                     struct carry_packet_fragment *fragment,
+                                     struct steps_done done) {
+    struct carry_walk walk;
+    carry_walk_prepare(&walk, options, CARRY_EFFORT_JUDGE, NULL, 0);
+    walk.fragment = fragment;
+    uint32_t next = restart_walk(&walk, frame, done.steps > 0);
+    walk.sums = sums;
+    walk.capacity = capacity;
+    walk.steps = done.steps;
+    walk.count = done.count;
+    walk.unsettled = done.unsettled;
     run_walk(&walk, next);
     return walk.count;
 }
 
-/* Judges the sums of a frame as carry_walk_frame() does, with the most frequent steps inlined. */
+/* Judges the sums of a frame like carry_walk_frame(), with the most frequent steps inlined. Returns
+ * how many sums it listed. */
 static size_t check(const struct carry_frame *frame, const struct carry_packet_options *options,
                     struct carry_packet_sum *sums, size_t capacity,
                     struct carry_packet_fragment *fragment) {
     struct carry_walk walk;
+    if (!CARRY_LIKELY(frame->linktype == LINKTYPE_ETHERNET && capacity >= IN_LINE_SUMS_MAX))
+        return finish_walk(frame, options, sums, capacity, fragment, (struct steps_done){0});
     carry_walk_prepare(&walk, options, CARRY_EFFORT_JUDGE, sums, capacity);
     walk.fragment = fragment;
     start_walk(&walk, frame);
-    uint32_t next;
-    if (CARRY_LIKELY(frame->linktype == LINKTYPE_ETHERNET && capacity >= IN_LINE_SUMS_MAX)) {
-        next = step_over_ethernet(&walk, CARRY_NEXT(LINK, LINKTYPE_ETHERNET));
-        next = step_over_tag(&walk, next);
-        next = step_over_network(&walk, next);
-        if (CARRY_LIKELY(next == CARRY_NEXT_NONE && !walk.unsettled))
-            return walk.count;
-    } else {
-        next = CARRY_NEXT(LINK, frame->linktype);
-    }
-    return finish_walk(spill_walk(&walk), next);
+    uint32_t next = take_usual_steps(&walk);
+    if (CARRY_LIKELY(next == CARRY_NEXT_NONE && !walk.unsettled))
+        return walk.count;
+    return finish_walk(frame, options, sums, capacity, fragment,
+                       (struct steps_done){walk.steps, walk.count, walk.unsettled});
 }
 
 size_t carry_packet_check(const struct carry_frame *frame,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PGM (RFC 3208, section 8): the checksum covers all. Only data packets must have one. */
+/* PGM (RFC 3208, section 8): the checksum covers everything. Only data packets must have one. */
 #include "packet/walk.h"
 
 enum type { TYPE_DATA = 4, TYPE_REPAIR_DATA = 5 };

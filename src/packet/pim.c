@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PIM (RFC 7761, section 4.9). The checksum covers all, over IPv6 with a pseudo-header. In Register
- * messages, which hold a packet, it covers the bytes before that packet; some senders cover the
- * packet too, and receivers must accept this. A Null-Register holds a dummy header (section 4.9.3).
- * In a dummy IPv4 header, the checksum field holds a checksum or 0.
+ * PIM (RFC 7761, section 4.9). The checksum covers everything, over IPv6 with a pseudo-header. In
+ * Register messages, which hold a packet, it covers only the bytes before that packet. Some senders
+ * cover the packet too, and receivers must accept this. A Null-Register holds a dummy header
+ * (section 4.9.3). In a dummy IPv4 header, the checksum field holds a checksum or 0.
  */
 #include "packet/walk.h"
 
@@ -29,7 +29,7 @@ static uint32_t walk_shown_header(const struct carry_walk *walk) {
 }
 
 uint32_t carry_packet_walk_pim(struct carry_walk *walk) {
-    if (carry_walk_size(walk) == 0) /* after a dummy header */
+    if (carry_walk_size(walk) == 0) /* nothing follows a dummy header */
         return CARRY_NEXT_NONE;
     carry_walk_require_length(walk);
     const uint8_t *header = carry_walk_header(walk, REGISTER_SIZE);

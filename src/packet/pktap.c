@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Darwin's PKTAP: its own size, a record type, and the link type of what follows. */
+/* Darwin's PKTAP: its own size, a record type, and the link type of the frame after it. */
 #include "packet/walk.h"
 
 #define RECORD_PACKET 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * PPP (RFC 1661), with or without the address and control of HDLC-like framing (RFC 1662, section
- * 3.1). Routers write Cisco HDLC into the same captures: its address shows that.
+ * 3.1). Routers also write Cisco HDLC into captures of PPP: its address distinguishes it.
  */
 #include "packet/walk.h"
 

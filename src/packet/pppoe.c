@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A PPPoE session (RFC 2516, section 4) with a PPP frame. The walk ends at discovery. */
+/* Packets of a PPPoE session (RFC 2516, section 4), which hold PPP. The walk ends at discovery. */
 #include "packet/walk.h"
 
 #define VERSION_AND_TYPE 0x11

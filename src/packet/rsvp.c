@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* RSVP (RFC 2205, section 3.1.1): the checksum covers RSVP's own length; 0 means "absent". */
+/* RSVP (RFC 2205, section 3.1.1). The checksum covers as many bytes as RSVP's length says. If 0 is
+ * stored, the checksum is absent. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_rsvp(struct carry_walk *walk) {

@@ -6,7 +6,8 @@
 
 #define COMMON_HEADER_SIZE 12
 
-/* Checks a type. Each of the ranges from 0, 64, 128 and 192 on has types of its own. */
+/* Checks whether the type of a chunk is known. Each of the ranges from 0, 64, 128 and 192 on has
+ * its own types. */
 static bool is_known_chunk(uint8_t type) {
     return (type & 0x3f) <= (type < 0x40 ? 14 : 4);
 }

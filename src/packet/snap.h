@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two headers that announce a network protocol on wide-area links: SNAP, and NLPID of one byte. */
+/* Two headers that announce a network protocol on wide-area links: SNAP, and NLPID (one byte). */
 #ifndef CARRY_PACKET_SNAP_H
 #define CARRY_PACKET_SNAP_H
 
@@ -10,7 +10,7 @@
 #define CARRY_LLC_NLPID 0xfefe03
 
 #define CARRY_SNAP_ETHERTYPE        0x000000
-#define CARRY_SNAP_BRIDGED          0x0080c2 /* IEEE 802.1's */
+#define CARRY_SNAP_BRIDGED          0x0080c2 /* the organisation IEEE 802.1 */
 #define CARRY_SNAP_ETHERNET_AND_FCS 0x0001
 #define CARRY_SNAP_ETHERNET         0x0007
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SunATM: direction and kind of traffic in a byte, the circuit in three. In LAN emulation (ATM
- * Forum LANE 1.0, section 4.1.1), the number of a client or the mark of control frames follows.
+ * SunATM: one byte with the direction and the kind of traffic, three bytes with the circuit. In LAN
+ * emulation (ATM Forum LANE 1.0, section 4.1.1), the number of a client or the mark of control
+ * frames follows.
  */
 #include "packet/walk.h"
 

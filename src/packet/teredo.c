@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Teredo (RFC 4380): optional indications of authentication and origin, then an IPv6 packet. It is
- * recognised by its addresses.
+ * Teredo (RFC 4380): optional indications of authentication and origin, then an IPv6 packet, whose
+ * addresses show that this is Teredo.
  */
 #include "packet/walk.h"
 
@@ -22,7 +22,8 @@ static uint32_t indication_size(const struct carry_walk *walk) {
     }
 }
 
-/* Checks whether an address is Teredo's. A source without one uses its link-local address. */
+/* Checks whether one of the two addresses is Teredo's. A source that has no such address uses its
+ * link-local address. */
 static bool is_teredo(const uint8_t *src, const uint8_t *dst) {
     enum { PREFIX = 0x20010000 };
     return carry_load32(src) == PREFIX || carry_load32(dst) == PREFIX ||

@@ -17,8 +17,8 @@ static inline uint32_t carry_udp_covered_size(const struct carry_walk *walk, uin
 
 /*
  * Returns the tunnel that the destination port or, in replies, the source port announces, or
- * CARRY_NEXT_NONE. A port is no proof, because any client may use it: each tunnel also checks that
- * its header is plausible.
+ * CARRY_NEXT_NONE. A port is not a proof, because any client may use it: each tunnel also checks
+ * that its header is plausible.
  */
 static inline uint32_t carry_udp_tunnel_on(const uint8_t *header) {
     uint32_t to = CARRY_NEXT(UDP, carry_load16(header + 2));
@@ -42,7 +42,8 @@ static inline bool carry_udp_is_tunnel(uint32_t next) {
 
 /*
  * Returns the verdict on a stored 0. Over IPv4 the sender may omit the checksum. Over IPv6 it must
- * not, except in tunnels on ports for which receivers allow it (RFC 6935, section 5).
+ * not, except in tunnels on ports for which receivers allow it (RFC 6935, section 5), and except
+ * with CARRY_PACKET_UDP6_ZERO_ABSENT.
  */
 static inline enum carry_verdict carry_udp_meaning_of_zero(const struct carry_walk *walk,
                                                            uint32_t tunnel) {
@@ -51,7 +52,8 @@ static inline enum carry_verdict carry_udp_meaning_of_zero(const struct carry_wa
     return may_omit ? CARRY_VERDICT_ABSENT : CARRY_VERDICT_ILLEGAL;
 }
 
-/* Enters a datagram of `size` bytes, unless that contradicts the IP header. Returns the tunnel. */
+/* Enters a datagram of `size` bytes and returns `tunnel`, or CARRY_NEXT_NONE if the size
+ * contradicts the IP header. */
 static inline uint32_t carry_udp_enter(struct carry_walk *walk, uint32_t size, uint32_t tunnel) {
     uint64_t end = walk->offset + (uint64_t)size;
     bool fits = end <= walk->end || walk->why_unverifiable == CARRY_REASON_FRAGMENT;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * VXLAN (RFC 7348), with its group policy (draft-smith-vxlan-group-policy) and generic protocol
- * (draft-ietf-nvo3-vxlan-gpe) extensions. It is recognised by undefined bits that are zero.
- * Receivers ignore these bits (RFC 7348, section 5): if some are set, it is recognised by an IP
- * packet that fills the Ethernet frame inside.
+ * (draft-ietf-nvo3-vxlan-gpe) extensions. A header whose undefined bits are all zero is recognised.
+ * But senders may set undefined bits, because receivers ignore them (RFC 7348, section 5), and also
+ * ignore the bits of extensions that they do not support. A header with such bits is recognised
+ * only if the Ethernet frame inside holds an IP packet that fills it.
  */
 #include "packet/walk.h"
 
@@ -42,6 +43,5 @@ uint32_t carry_packet_walk_vxlan(struct carry_walk *walk) {
     walk->offset += 8;
     if (ethertype)
         return CARRY_NEXT(ETHERTYPE, ethertype);
-    bool is_plain = (header[0] & (IDENTIFIER | NEXT_PROTOCOL)) == IDENTIFIER;
-    return is_plain ? carry_walk_exact_ethernet(walk) : CARRY_NEXT_NONE;
+    return header[0] & IDENTIFIER ? carry_walk_exact_ethernet(walk) : CARRY_NEXT_NONE;
 }

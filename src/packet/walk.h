@@ -2,10 +2,10 @@
 /*
  * The state of a walk over one frame, and the functions that its protocols share.
  *
- * Each protocol of protocols.def is a function. It looks at the header at `offset`, passes its
- * checksum to carry_walk_sum(), moves `offset` past the header, narrows `bound` if the header
- * gives the length of its content, and returns the next protocol. It lists one sum at most.
- * packet.c calls one function after the other; its head comment gives the order.
+ * Each protocol of protocols.def has a function. The function looks at the header at `offset`,
+ * passes its checksum to carry_walk_sum(), moves `offset` past the header, narrows `bound` if the
+ * header gives the length of its content, and returns the next protocol. It lists at most one sum.
+ * packet.c calls one function after the other; the comment at its top gives the order.
  *
  * Invariant between calls: offset <= bound <= wire, offset <= captured, offset <= end.
  */
@@ -26,8 +26,8 @@
 #define CARRY_ALWAYS_INLINE inline __attribute__((__always_inline__))
 
 /*
- * Marks functions that hardly any packet needs: they are never inlined. (Linux defines a macro
- * `noinline`.)
+ * Marks functions that hardly any packet needs: they are never inlined. (The name __noinline__ is
+ * used because Linux defines a macro `noinline`.)
  */
 #define CARRY_COLD __attribute__((__noinline__))
 
@@ -49,13 +49,13 @@ struct carry_walk_resume_point {
     bool quoted;
 };
 
-/* The maximum number of nested places; deeper ones are dropped. */
+/* The maximum number of resume points; any beyond it are dropped. */
 #define CARRY_WALK_RESUME_POINTS_MAX 4
 
 /* Members of a walk that few frames need. They are always in memory. */
 struct carry_walk_cold {
     uint8_t final_dst[16]; /* for `dst`, where the frame holds it in parts (RFC 6554) */
-    bool resume_dropped;   /* no free slot */
+    bool resume_dropped;   /* a resume point found no free slot */
     uint32_t resume_count;
     struct carry_walk_resume_point
         resume_points[CARRY_WALK_RESUME_POINTS_MAX]; /* the innermost last */
@@ -80,10 +80,10 @@ struct carry_walk {
     uint8_t pseudo_protocol;  /* of the pseudo-header that was summed last */
     uint32_t pseudo_size;
     uint32_t flags;     /* enum carry_packet_flag */
-    const uint8_t *src; /* the addresses of its pseudo-header */
+    const uint8_t *src; /* the addresses for pseudo-headers */
     const uint8_t *dst;
 
-    const struct carry_packet_sum *unsettled; /* one that needs carry_offload_settle(), or NULL */
+    const struct carry_packet_sum *unsettled; /* a sum for carry_offload_settle(), or NULL */
     size_t count;                             /* of listed sums */
     size_t capacity;
     struct carry_packet_sum *sums;
@@ -105,7 +105,8 @@ enum carry_effort {
     CARRY_EFFORT_FILL,  /* also `expected` of absent sums: 0 if it cannot be computed */
 };
 
-/* Prepares a walk that lists sums. To get layers or a fragment, set those members afterwards. */
+/* Prepares a walk that lists sums. To get layers or a fragment, set the members for them
+ * afterwards. */
 static inline void carry_walk_prepare(struct carry_walk *walk,
                                       const struct carry_packet_options *options,
                                       enum carry_effort effort, struct carry_packet_sum *sums,
@@ -145,7 +146,7 @@ uint32_t carry_walk_on_icmp(uint32_t type);
 #include <carry/protocols.def>
 #undef CARRY_PROTOCOL
 
-/* Means, as `zero`, that a stored 0 is a checksum like any other. */
+/* Means, as the argument `zero`, that a stored 0 is a checksum like any other. */
 #define CARRY_ZERO_IS_PLAIN CARRY_VERDICT_BAD
 
 /*
@@ -158,9 +159,10 @@ void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint3
                     uint32_t size, uint32_t pseudo, enum carry_verdict zero);
 
 /*
- * Lists and judges any field; a field of 4 bytes is a CRC32c. `field` holds protocol, field_size,
- * cover_size, pseudo, gap, and field_offset from the start of the header. On entry, its verdict is
- * CARRY_VERDICT_UNVERIFIABLE, or CARRY_VERDICT_ABSENT if the header says that the field is unused.
+ * Lists and judges any field; a field of 4 bytes is a CRC32c. In `field`, the members protocol,
+ * field_size, cover_size, pseudo, gap_offset and gap_size are set, and field_offset counts from the
+ * start of the header. The verdict is CARRY_VERDICT_UNVERIFIABLE, or CARRY_VERDICT_ABSENT if the
+ * header says that the field is unused.
  */
 void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *field,
                      enum carry_verdict zero);
@@ -172,8 +174,9 @@ struct carry_cover {
 };
 
 /*
- * Lists and judges a checksum for which senders differ in what they cover. It is good if it
- * verifies with `cover` or with `other`; if not, `expected` is computed over `cover`.
+ * Lists and judges a checksum that senders compute over different bytes. The checksum is good if
+ * it verifies with `cover` or with `other`. If not, it is unverifiable if one of the two cannot be
+ * verified; otherwise `expected` is computed over `cover`.
  */
 void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
                            struct carry_cover cover, struct carry_cover other);
@@ -218,13 +221,13 @@ static inline uint32_t carry_load_le32(const uint8_t *p) {
     return carry_load_le16(p + 2) << 16 | carry_load_le16(p);
 }
 
-/* Loads an address family of 4 bytes. Families are small numbers: this shows the byte order. */
+/* Loads an address family of 4 bytes. Families are small numbers, which shows the byte order. */
 static inline uint32_t carry_load_family(const uint8_t *p) {
     uint32_t family = carry_load32(p);
     return family > 0xffff ? carry_load_le32(p) : family;
 }
 
-/* Returns the end of the bytes that belong to this layer and were captured. */
+/* Returns the end of this layer's captured bytes. */
 static CARRY_ALWAYS_INLINE uint32_t carry_walk_readable(const struct carry_walk *walk) {
     return walk->bound < walk->captured ? walk->bound : walk->captured;
 }
@@ -271,7 +274,7 @@ static inline void carry_walk_limit(struct carry_walk *walk, uint32_t size) {
 
 /*
  * Makes the walk call `resume` at `offset`, in the present layer, when the packet that comes next
- * has ended. For headers with more data after the packet that they hold.
+ * has ended. Called for headers with more data after the packet that they hold.
  */
 static inline void carry_walk_return_to(struct carry_walk *walk, uint64_t offset,
                                         uint32_t (*resume)(struct carry_walk *walk)) {
@@ -313,7 +316,8 @@ static inline uint32_t carry_walk_family(uint32_t family) {
 
 /*
  * Returns the protocol that a type field of Ethernet announces. A type up to 1,500 is the length of
- * an 802.2 LLC frame: this returns Linux's ethertype for it (ETH_P_802_2), as in cooked captures.
+ * an 802.2 LLC frame. For such a frame the function returns the protocol of Linux's ethertype for
+ * it (ETH_P_802_2), which cooked captures use.
  */
 static CARRY_ALWAYS_INLINE uint32_t carry_walk_ethertype(struct carry_walk *walk, uint32_t type) {
     if (CARRY_LIKELY(type == 0x0800))
@@ -385,8 +389,8 @@ static CARRY_ALWAYS_INLINE void carry_walk_narrow_scope(struct carry_walk *walk,
 }
 
 /*
- * Enters a tunnel: the innermost IP header so far holds another one. Mixes the addresses of its
- * ends into the scope. Returns false if the caller wants no tunnels.
+ * Enters a tunnel: the innermost IP header so far holds another IP header. Mixes the addresses of
+ * the tunnel's ends into the scope. Returns false if the caller wants no tunnels.
  */
 bool carry_walk_enter_tunnel(struct carry_walk *walk);
 
@@ -416,8 +420,8 @@ static CARRY_ALWAYS_INLINE void carry_walk_mark_unverifiable(struct carry_walk *
 
 /*
  * Marks an IP length of 0 as malformed, for protocols that no card segments. Segmentation offload
- * leaves a length of 0 for TCP and UDP, and so do senders of jumbograms (RFC 2675); elsewhere it
- * says that there is no content.
+ * leaves a length of 0 for TCP and UDP, and so do senders of jumbograms (RFC 2675). In other
+ * packets a length of 0 says that there is no content.
  */
 static inline void carry_walk_require_length(struct carry_walk *walk) {
     bool is_jumbogram = walk->version == 6 && walk->end - walk->network - 40 > UINT16_MAX;

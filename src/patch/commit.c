@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Transactions. A commit first plans all changes and verifies every site, and then writes the plan.
- * While other threads run, writing takes three steps (Intel SDM vol. 3, "Cross-Modifying Code",
- * with a guard in place of the pause):
+ * While other threads run, sites that need guards are written in three steps (Intel SDM vol. 3,
+ * "Cross-Modifying Code", with a guard in place of the pause):
  *
  *     1. write a guard over the first one or two bytes of every site: threads wait there
  *     2. synchronise all cores, then write the bytes that follow the guards
  *     3. synchronise all cores, then write the first bytes: waiting threads continue
  *
- * Nothing has to wait for the third step: a core that does not see it yet still sees the guard.
+ * Nothing has to wait for the third step: a core that does not see its writes yet still sees the
+ * guard.
  *
  * If the host exchanges pages, all writes become visible at once: a commit is then one step without
  * guards, whatever the threads do.
@@ -100,7 +101,7 @@ static bool pieces_overlap(const struct piece *piece, const struct piece *next) 
 }
 
 /*
- * Copies at least `length` bytes, in one of two constant sizes. The smaller one fits nearly all
+ * Copies at least `length` bytes, in one of two constant sizes. The smaller size fits nearly all
  * sites.
  */
 static void copy_state(uint8_t *to, const uint8_t *from, size_t length) {
@@ -147,7 +148,8 @@ static bool site_is_call(const struct carry_site *site) {
     return site->kind == CARRY_SITE_CALL || site->kind == CARRY_SITE_JUMP;
 }
 
-/* Finds the bytes of a site that is patched to `target`. Returns false if it is not. */
+/* Finds the bytes of a site that is patched to `target`. Returns false if the site is not in this
+ * state. A site that is not a call may also be in the opposite state. */
 static bool find_patched_bytes(const struct carry_site *site, const struct target *target,
                                uint8_t *bytes) {
     bool calls = site_is_call(site);
@@ -189,8 +191,8 @@ static bool may_change(const struct carry_site *site) {
            !carry_site_is_multi_insn(site);
 }
 
-/* Finds the bytes that a site must hold: its original if the function is out of reach. Returns
- * whether it holds them. */
+/* Finds the bytes that a site must hold: its original bytes if the function is out of reach.
+ * Returns whether it holds them. */
 static bool holds_target_bytes(const struct carry_site *site, uintptr_t value,
                                const struct carry_site *body, uint8_t *bytes) {
     if (!carry_encode(site, value, body, bytes))
@@ -207,7 +209,8 @@ static bool must_keep_original(const struct carry_site *site, const uint8_t *wan
     return keeps;
 }
 
-/* Plans to patch a site from one state to another, unless it is in that state already. */
+/* Plans to patch a site from one state to another, unless it is in that state already. Returns 0 or
+ * an error. */
 static int plan_site(const struct carry_site *site, const struct target *from,
                      const struct target *to) {
     uint8_t present[CARRY_SITE_BYTES_MAX];
@@ -286,7 +289,8 @@ static bool is_same_piece(const struct piece *a, const struct piece *b) {
 
 /*
  * Sorts the pieces by address, so that one write covers the pieces of a page. A linker that folds
- * functions may leave two records of one site: one is dropped. Other overlaps are an error.
+ * functions may leave two records of one site: one of them is dropped. Returns CARRY_ERROR_BYTES if
+ * other pieces overlap.
  */
 static int order_plan(void) {
     size_t kept = 0;
@@ -359,7 +363,7 @@ static void copy_part_bytes(uint8_t *to, const uint8_t *from, size_t size) {
 
 /*
  * Writes the parts of all pieces in a span with one call of the host: a call costs far more than
- * the bytes. The bytes between the parts are written unchanged.
+ * the bytes. The bytes between the parts are written unchanged. Returns false on failure.
  */
 static bool write_span(const struct piece *pieces, size_t count, enum step step, bool forward) {
     static uint8_t bytes[SPAN_BLOCKS * BLOCK_BYTES + PIECE_BYTES];
@@ -398,7 +402,7 @@ static size_t count_in_span(const struct piece *pieces, size_t count, size_t blo
  * Writes one step of all pieces. With `singly`, writes each piece on its own. Without `forward`,
  * restores the old bytes, and continues after a failed write: a site that cannot be restored has
  * not changed, and the others must be restored. Each write then covers one block, because a longer
- * write might end at the block that cannot be written.
+ * write might end at the block that cannot be written. Returns whether all writes succeeded.
  */
 static bool write_step(enum step step, bool forward, bool singly) {
     const size_t blocks = forward ? SPAN_BLOCKS : 1;
@@ -411,13 +415,13 @@ static bool write_step(enum step step, bool forward, bool singly) {
     return ok;
 }
 
-/* Writes all pieces, or restores them, while threads run. */
+/* Writes all pieces, or restores them, while threads run. Returns whether all writes succeeded. */
 static bool write_guarded(bool forward, bool singly) {
     enum step step = last_guard == CARRY_GUARD_NONE ? WHOLE : GUARDS;
     const enum step last = last_guard == CARRY_GUARD_NONE ? WHOLE : HEADS;
     bool ok = true;
-    /* No guard orders loads: a thread could run the new instruction with data that is older than
-     * the commit. */
+    /* Without guards, nothing orders loads: a thread could run the new instruction with data that
+     * is older than the commit. */
     if (step == WHOLE && forward && plan.mode < ALONE)
         carry_host_text()->synchronise();
     for (; step <= last && (ok || !forward); step++) {
@@ -428,7 +432,8 @@ static bool write_guarded(bool forward, bool singly) {
     return ok;
 }
 
-/* Returns whether text between sites must not be written. Asks the host only if it would be. */
+/* Returns whether text between sites must not be written. Asks the host only if such text would be
+ * written. */
 static bool must_write_sites_only(const struct carry_text_session *session) {
     const struct carry_text_host *host = carry_host_text();
     return session->sites_only || (plan.count > 1 && host->is_watched && host->is_watched());
@@ -436,8 +441,8 @@ static bool must_write_sites_only(const struct carry_text_session *session) {
 
 /*
  * Writes the plan, or restores all sites after a failure. If writes become visible at once, there
- * is nothing to restore. Otherwise pairs are written singly: only a write of two bytes is one
- * store.
+ * is nothing to restore. Otherwise each piece may have to be written on its own: within a longer
+ * write, a pair of bytes is not one store. Returns whether the plan was written.
  */
 static bool write_pieces(const struct carry_text_session *session) {
     const bool sites_only = must_write_sites_only(session);
@@ -494,7 +499,8 @@ static bool lost_a_site(void) {
     return lost && !changed;
 }
 
-/* Writes the plan in one session or several, until the host reports that all of it is seen. */
+/* Writes the plan in one session or several, until the host reports that all threads see it.
+ * Returns 0 or an error. */
 static int write_session(void) {
     const struct carry_text_host *host = carry_host_text();
     for (;;) {
@@ -513,7 +519,8 @@ static int write_session(void) {
     }
 }
 
-/* Writes the plan. Stops all other CPUs meanwhile if calls are or become several instructions. */
+/* Writes the plan. If calls are or become several instructions, stops all other CPUs while it
+ * writes, unless no other thread can run the sites anyway. Returns 0 or an error. */
 static int write_plan(void) {
     if (plan.mode >= ALONE || !plan.stops)
         return write_session();
@@ -528,7 +535,8 @@ static int write_plan(void) {
 /* Fills in the plan from an object, a list of objects, an import or a transaction. */
 typedef int make_plan(const void *of);
 
-/* Makes a plan, sorts and writes it, and records why text could not be written. */
+/* Makes a plan, sorts and writes it, and records why text could not be written. Returns 0 or an
+ * error. */
 static int carry_out_once(make_plan *make, const void *of) {
     int error = make(of);
     if (!error)
@@ -545,9 +553,9 @@ static int carry_out_once(make_plan *make, const void *of) {
 }
 
 /*
- * Makes a plan and writes it. If a guard is missing, tries once more without changes that need one.
- * Sites in their original state read their keys from memory: if all sites are in this state,
- * `keys_change` allows keys to change although text could not be written.
+ * Makes a plan and writes it. If a guard is missing, tries again without the changes that need a
+ * guard. Sites in their original state read their keys from memory: if all sites are in this state,
+ * `keys_change` allows keys to change although text could not be written. Returns 0 or an error.
  */
 static int carry_out_plan(make_plan *make, const void *of, bool keys_change) {
     int error = carry_out_once(make, of);
@@ -564,7 +572,7 @@ static int carry_out_plan(make_plan *make, const void *of, bool keys_change) {
 
 /* --- Sites without a change of their keys --- */
 
-/* Sets the value of a key and of its imports. Its resolver is not called any more. */
+/* Sets the value of a key and of its imports. The key's resolver is not called again. */
 static void set_value(struct carry_key *key, uintptr_t value) {
     key->resolve = NULL;
     for (struct carry_key *each = key; each; each = each->imports)

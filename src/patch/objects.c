@@ -21,7 +21,8 @@ static bool key_comes_before(const void *a, const void *b) {
     return key_a != key_b ? key_a < key_b : carry_site_address(site_a) < carry_site_address(site_b);
 }
 
-/* Compares addresses. A site comes before a body at the same address. */
+/* Checks whether `a` comes before `b`, by address. A site comes before a body at the same
+ * address. */
 static bool address_comes_before(const void *a, const void *b) {
     const struct carry_site *site_a = *(const struct carry_site *const *)a;
     const struct carry_site *site_b = *(const struct carry_site *const *)b;
@@ -192,5 +193,5 @@ bool carry_site_is_multi_insn(const struct carry_site *site) {
     if (site->kind != CARRY_SITE_ENTRY)
         return site->kind == CARRY_SITE_ALTERNATIVE;
     carry_encode_original(site, original);
-    return carry_site_holds(site, original); /* patched, it is one instruction */
+    return carry_site_holds(site, original); /* once patched, the site is one instruction */
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Validation of records. A record in a damaged file may point to memory that does not exist; an
- * intact one points into its own object. Every record is checked once, when its object is
- * registered, so that commits can follow its pointers.
+ * intact record points into its own object; only the function of a body may be in another. Every
+ * record is checked once, when its object is registered, so that commits can follow its pointers.
  */
 #include "patch/patch_internal.h"
 
@@ -11,7 +11,7 @@ struct carry_parts carry_parts_of(const struct carry_site *records) {
     const size_t limit = sizeof parts.part / sizeof *parts.part;
     if (records && carry_host_text()->parts)
         parts.count = carry_host_text()->parts((uintptr_t)records, parts.part, limit);
-    /* If there are more, records may lie in a part that is missing here: check none. */
+    /* If there are more parts, records may lie in a part that is missing here: check none. */
     if (parts.count > limit)
         parts.count = 0;
     return parts;

@@ -7,7 +7,7 @@
 
 #include "base/text_host.h"
 
-/* The size of the longest alternative. All other sites are one instruction. */
+/* The size of the longest alternative. All other sites have at most six bytes. */
 #define CARRY_SITE_BYTES_MAX 64
 
 /* Returns the address that a member of a record refers to: relative to the member itself. */
@@ -77,7 +77,8 @@ struct carry_parts {
 /* Returns the loaded parts of the object that contains `records`. */
 struct carry_parts carry_parts_of(const struct carry_site *records);
 
-/* Checks whether everything that a record refers to lies in `parts`, and so can be read. */
+/* Checks whether everything that a record refers to lies in `parts`, and so can be read. Returns
+ * true for any record if `parts` are unknown, and for records of other versions. */
 bool carry_parts_hold(const struct carry_parts *parts, const struct carry_site *record);
 
 /* Adds an object that is not in the list. Returns it, or NULL if there is no memory. */
@@ -112,11 +113,12 @@ int carry_commit_object(const struct carry_object *object);
 
 /*
  * Patches the sites of all objects to the values of their keys. `quiet` stands for
- * CARRY_PATCH_QUIET.
+ * CARRY_PATCH_QUIET. Returns the same errors as carry_patch_apply().
  */
 int carry_commit_objects(bool quiet);
 
-/* Patches the sites of `import` to the value of its original. The caller then sets its value. */
+/* Patches the sites of `import` to the value of its original. Returns 0 or an error. The caller
+ * then sets the value of `import`. */
 int carry_commit_import(const struct carry_key *import);
 
 /*
@@ -130,10 +132,12 @@ int carry_commit_changes(struct carry_patch *patch);
 /* Frees the memory of the plan: once the last object is gone, the library may be unloaded. */
 void carry_commit_release(void);
 
-/* Fills in the number of commits, of sites written, and the guard of the last commit. */
+/* Fills in how many commits there were, how many sites they wrote, and the guard of the last
+ * commit. */
 void carry_commit_account(struct carry_patch_counts *stats);
 
-/* Why the last attempt to write text failed; CARRY_PATCH_NOT_ASKED if it succeeded. */
+/* CARRY_PATCH_PERMISSION or CARRY_PATCH_NO_SYNC if the last attempt to write text failed for this
+ * reason, otherwise CARRY_PATCH_NOT_ASKED. */
 extern enum carry_patch_reason carry_patch_refusal;
 
 /* --- Registration: src/patch/register.c --- */
@@ -154,8 +158,9 @@ extern size_t carry_unrecorded;
 bool carry_encode_supports(const struct carry_site *site);
 
 /*
- * Returns how many bytes the encoder reads at the address in `aux`. Some of these bytes determine
- * how many more follow: without `seen`, they are not read yet, and only they are counted.
+ * Returns how many bytes the encoder reads at the address in `aux`. In some kinds of records, the
+ * first of these bytes determine how many more follow. Without `seen`, does not read the first
+ * bytes, and counts no bytes after them.
  */
 size_t carry_encode_aux_bytes(const struct carry_site *record, bool seen);
 
@@ -164,7 +169,8 @@ void carry_encode_original(const struct carry_site *site, uint8_t *bytes);
 
 /*
  * Writes the bytes of a site patched to `value`: a function (`body` is its registered body, or
- * NULL), or 0 or 1. Returns false if the site cannot hold that: it then keeps its original bytes.
+ * NULL), or 0 or 1. Returns false if the site cannot hold these bytes: it then keeps its original
+ * bytes.
  */
 bool carry_encode(const struct carry_site *site, uintptr_t value, const struct carry_site *body,
                   uint8_t *bytes);

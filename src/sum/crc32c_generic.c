@@ -4,8 +4,8 @@
  * ("slicing by eight").
  *
  * A CRC is linear over GF(2): the CRC of a byte is the exclusive or of the CRCs of its bits. So the
- * tables follow from 64 constants, one for each bit of the eight bytes. Each constant is that of
- * the previous bit, shifted by one step.
+ * tables follow from 64 constants, one for each bit of the eight bytes. Each constant is the
+ * constant of the previous bit, shifted by one step.
  */
 #include "sum/crc32c.h"
 
@@ -26,11 +26,12 @@
     X(57, 56) X(58, 57) X(59, 58) X(60, 59) X(61, 60) X(62, 61) X(63, 62)
 /* clang-format on */
 
-/* BIT_n is the CRC of a bit that n bits follow. */
+/* BIT_n is the CRC of a bit that is followed by n bits. */
 #define NEXT_BIT(bit, before) BIT_##bit = STEP(BIT_##before),
 enum { BIT_0 = POLYNOMIAL, LATER_BITS(NEXT_BIT) };
 
-/* The CRC of the byte `n`. Its bits, from the highest, are followed by a to h other bits. */
+/* Expands to the CRC of the byte `n`. Its bits, from the highest, are followed by a to h other
+ * bits. */
 #define BYTE(n, a, b, c, d, e, f, g, h)                                                            \
     (((n)&128 ? BIT_##a : 0) ^ ((n)&64 ? BIT_##b : 0) ^ ((n)&32 ? BIT_##c : 0) ^                   \
      ((n)&16 ? BIT_##d : 0) ^ ((n)&8 ? BIT_##e : 0) ^ ((n)&4 ? BIT_##f : 0) ^                      \
@@ -50,7 +51,7 @@ enum { BIT_0 = POLYNOMIAL, LATER_BITS(NEXT_BIT) };
             BYTES_64(192, __VA_ARGS__)                                                             \
     }
 
-/* tables[n] is for bytes that n other bytes of the step follow. */
+/* tables[n] is for bytes that are followed by n other bytes of the step. */
 static const uint32_t tables[8][256] = {
     TABLE(0, 1, 2, 3, 4, 5, 6, 7),         TABLE(8, 9, 10, 11, 12, 13, 14, 15),
     TABLE(16, 17, 18, 19, 20, 21, 22, 23), TABLE(24, 25, 26, 27, 28, 29, 30, 31),

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The portable kernel, for both byte orders. It adds 32-bit words to a 64-bit accumulator, which
- * loses no carry within 16 GiB; larger sizes are summed in parts.
+ * loses no carry within 16 GiB; more than 1 GiB is summed in parts.
  *
- * Both forms are compiled from the same code: it copies nothing if `to` is NULL, which is a
- * constant. Words are loaded as a whole, because assembling them from bytes in memory stalls.
+ * The sum and the copy are compiled from the same code. In the sum, `to` is the constant NULL:
+ * nothing is copied. Words are loaded as a whole, because assembling them from bytes in memory
+ * stalls.
  */
 #include "sum/sum_internal.h"
 
@@ -21,7 +22,8 @@ ALWAYS_INLINE uint64_t take_32_bits(unsigned char *to, const unsigned char *p, s
     return word;
 }
 
-/* Returns one or two bytes (`size`) at p + at, padded with zero, and copies them likewise. */
+/* Returns the one or two bytes (`size`) at p + at, padded with zero, and copies them unless `to` is
+ * NULL. */
 ALWAYS_INLINE uint64_t take_16_bits(unsigned char *to, const unsigned char *p, size_t at,
                                     size_t size) {
     uint16_t word = 0;

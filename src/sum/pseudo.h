@@ -20,8 +20,9 @@ static inline uint64_t carry_pseudo_word_of(uint32_t number) {
 }
 
 /*
- * Returns the sum of the end of both pseudo-headers: the size in 32 bits, and the protocol padded
- * with zeros. IPv4 has 16 bits of size and another order, but words may be added in any order.
+ * Returns the sum of the last fields in the pseudo-headers of IPv4 and IPv6: the size in 32 bits,
+ * and the protocol padded with zeros. In IPv4, the size has 16 bits and the order differs, but
+ * words may be added in any order.
  */
 static inline uint64_t carry_pseudo_size_and_protocol(uint32_t size, uint8_t protocol) {
     return carry_pseudo_word_of(size) + carry_pseudo_word_of(protocol);

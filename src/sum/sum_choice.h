@@ -13,7 +13,7 @@ CARRY_OP(uint32_t, carry_sum_copy, void *, const void *, size_t, uint32_t);
 CARRY_HIDDEN extern struct carry_key carry_op_carry_sum_copy_try;
 CARRY_OP(uint32_t, carry_crc32c, const void *, size_t, uint32_t);
 
-/* The forms of the kernels of carry_sum(): sum.h. */
+/* The forms of the kernels of carry_sum(): see sum_internal.h. */
 extern const struct carry_kernels carry_sum_kernels, carry_sum_copy_kernels,
     carry_sum_copy_try_kernels;
 

@@ -64,7 +64,7 @@ static uintptr_t resolve_sum_copy_try(void) {
 struct carry_key carry_op_carry_sum_copy_try = {.value = (uintptr_t)choose_and_sum_copy_try,
                                                 .resolve = resolve_sum_copy_try};
 
-/* The slices that remain of a chain. `at` is the offset in the first one. */
+/* The slices that remain of a chain. `at` is the offset in the first slice. */
 struct chain {
     const struct carry_slice *slices;
     size_t count;

@@ -9,7 +9,7 @@
 
 /*
  * Adds the bytes that were just copied to `dst` to *sum. The pages of `dst` may have been unmapped
- * since: adds only the bytes that are still accessible, and returns their number.
+ * after the copy: adds only the bytes that are still accessible, and returns their number.
  */
 static size_t sum_target(const void *dst, size_t size, uint32_t *sum) {
     const unsigned char *from = dst;

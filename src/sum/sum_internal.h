@@ -11,8 +11,8 @@
 struct carry_sum_tried {
     size_t left;  /* bytes from the first inaccessible one to the end: they are untouched, and all
                      bytes before them are copied */
-    uint64_t sum; /* the partial sum; UINT64_MAX after any fault, also if the recovery copied the
-                     rest, because that sums nothing */
+    uint64_t sum; /* the partial sum; UINT64_MAX after any fault, even if the recovery copied the
+                     rest, because the recovery sums nothing */
 };
 
 static inline bool carry_sum_is_known(const struct carry_sum_tried *tried) {
@@ -30,9 +30,9 @@ typedef struct carry_sum_tried carry_sum_copy_try_fn(void *dst, const void *src,
 #undef CARRY_SUM_KERNEL
 
 /*
- * Calls the form of the chosen kernel of carry_sum_copy() that survives faults, if the handler of
- * faults follows base/fault_asm.h. Kernels in C cannot survive faults: they copy nothing, and
- * return that all bytes are left.
+ * Calls the form of the chosen kernel of carry_sum_copy() that survives faults. The fault handler
+ * must follow base/fault_asm.h. Kernels in C cannot survive faults: they copy nothing, and return
+ * that all bytes are left.
  */
 carry_sum_copy_try_fn carry_sum_copy_try_call;
 

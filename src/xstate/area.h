@@ -19,7 +19,7 @@
 #define CARRY_AREA_XCOMP_BV   520
 #define CARRY_AREA_RESERVED   528 /* to the end of the header: must be zero */
 
-/* The values with which the CPU starts, and the System V ABI starts processes. */
+/* The initial values for XSAVE (SDM vol. 1, 13.6), with which the System V ABI starts processes. */
 #define CARRY_FCW_INITIAL   0x37f
 #define CARRY_MXCSR_INITIAL 0x1f80
 

@@ -27,7 +27,7 @@ int carry_context_create(struct carry_context *context, void *stack, size_t size
         return CARRY_ERROR_SIZE;
     carry_context_adopt(context, stack, size);
     char *end = (char *)stack + size;
-    end -= (uintptr_t)end % 16; /* the alignment of stacks in both ABIs */
+    end -= (uintptr_t)end % 16; /* the alignment of stacks in the ABIs of x86-64 and AArch64 */
     context->stack_pointer = carry_context_first_frame(context, end, entry, argument);
     return CARRY_OK;
 }

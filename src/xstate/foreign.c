@@ -14,7 +14,7 @@ static const uint16_t sizes[CARRY_XSTATE_COMPONENTS] = {
     [CARRY_XSTATE_APX] = 128,
 };
 
-/* Offsets of components: Intel leaves room for those that a CPU lacks, AMD does not. */
+/* Offsets of components: Intel leaves room for components that a CPU lacks, AMD does not. */
 static const uint16_t machines[][CARRY_XSTATE_COMPONENTS] = {
     /* Intel; APX replaced BNDREGS and BNDCSR */
     {
@@ -53,7 +53,7 @@ static void enable_component(struct carry_xstate_layout *layout, unsigned compon
     layout->parts[component].offset = offset;
 }
 
-/* Sets a layout to try: that of this machine (index 0), or the complete one of a known machine. */
+/* Sets a layout to try: this machine's (index 0), or the complete layout of a known machine. */
 static void set_candidate_layout(size_t index, struct carry_xstate_layout *layout) {
     if (index == 0) {
         carry_xstate_layout(layout);
@@ -187,7 +187,7 @@ enum carry_xstate_refusal carry_xstate_from_frame(const void *frame, size_t size
         return CARRY_XSTATE_REFUSED_FRAME_MAGIC1;
     if (xstate_size < CARRY_XSTATE_EXTENDED)
         return CARRY_XSTATE_REFUSED_FRAME_SIZE;
-    /* Frames of 32-bit programs have 112 bytes before the image; the size includes them. */
+    /* Frames of 32-bit programs have 112 bytes before the image: `extended_size` includes them. */
     if (extended_size < xstate_size + MAGIC2_BYTES)
         return CARRY_XSTATE_REFUSED_FRAME_EXTENDED_SIZE;
     if (size < xstate_size + MAGIC2_BYTES)

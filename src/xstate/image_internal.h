@@ -11,7 +11,7 @@
  * written: in signal frames they hold bytes of the stack. */
 #define CARRY_PKRU_BYTES 4
 
-/* Returns the components of user state; without XSAVE those of FXSAVE. */
+/* Returns the components of user state; without XSAVE, the components of FXSAVE. */
 static inline uint64_t carry_image_user(const struct carry_xstate_layout *layout) {
     return layout->user ? layout->user : CARRY_LEGACY_STATE;
 }
@@ -39,7 +39,7 @@ static inline bool carry_image_is_zero(const uint8_t *bytes, size_t size) {
 /*
  * Makes an image, or an area, with no component in use. With XSTATE_BV = 0, XRSTOR sets FCW to
  * 0x37f, and in the compact form MXCSR to 0x1f80; in the standard form it still loads MXCSR from
- * the image. FXRSTOR ignores XSTATE_BV and loads both.
+ * the image. FXRSTOR ignores XSTATE_BV, and loads FCW and MXCSR from the image.
  */
 static inline void carry_image_start(uint8_t *image, size_t size) {
     __builtin_memset(image, 0, size);
@@ -47,7 +47,7 @@ static inline void carry_image_start(uint8_t *image, size_t size) {
     carry_image_put(image + CARRY_AREA_MXCSR, 4, CARRY_MXCSR_INITIAL);
 }
 
-/* Checks whether the registers of x87 have the values with which the CPU starts. */
+/* Checks whether the registers of x87 have their initial values for XSAVE. */
 static inline bool carry_image_is_initial_x87(const uint8_t *image) {
     return carry_image_get(image + CARRY_AREA_FCW, 2) == CARRY_FCW_INITIAL &&
            carry_image_is_zero(image + CARRY_AREA_FSW, CARRY_AREA_MXCSR - CARRY_AREA_FSW) &&

@@ -9,7 +9,8 @@
 
 #define UPPERS (CARRY_XSTATE_BIT(AVX) | CARRY_XSTATE_BIT(ZMM_HI256))
 
-/* Returns the components to keep for a mask: all upper halves of vectors, or none. */
+/* Returns the enabled components of a mask. Adds all enabled upper halves of vectors if the mask
+ * has some. */
 static uint64_t components_to_keep(uint64_t mask) {
     uint64_t enabled = carry_xstate_enabled();
     return mask & enabled & UPPERS ? (mask | UPPERS) & enabled : mask & enabled;

@@ -4,7 +4,7 @@
 
 #include "xstate/xstate_internal.h"
 
-/* A layout as words, each of which every CPU loads and stores at once. */
+/* A layout as words, each of which every CPU loads or stores in one access. */
 union words {
     struct carry_xstate_layout layout;
     uintptr_t words[sizeof(struct carry_xstate_layout) / sizeof(uintptr_t)];
@@ -80,7 +80,8 @@ static const struct carry_xstate_part *part_of(const struct carry_xstate_layout 
     return is_there && layout->parts[component].size ? &layout->parts[component] : NULL;
 }
 
-/* Returns the offset of `component` in the compact form, or the image's end if it is not in it. */
+/* Returns the offset of `component`, which the image must hold, in the compact form; for
+ * CARRY_XSTATE_COMPONENTS, the end of the image. */
 static size_t compact_offset(const struct carry_xstate_layout *layout, uint64_t mask,
                              unsigned component) {
     size_t offset = CARRY_XSTATE_EXTENDED;

@@ -3,9 +3,9 @@
  * Sections: which thread or section owns the vector registers of a CPU.
  *
  * All changes are made while the CPU's word `section` is not NULL, by the code that set it. Code
- * that interrupts it, at any instruction, either changes nothing, or saves all registers and
- * restores them; it reads no other word. So no thread sees a state that is half saved or half
- * loaded.
+ * that interrupts that code, at any instruction, either changes nothing, or saves all registers and
+ * restores them. The interrupting code reads no other word. So no thread sees a state that is half
+ * saved or half loaded.
  */
 #include "base/general_begin.h"
 
@@ -14,7 +14,7 @@
 #include "base/section_host.h"
 #include "xstate/xstate_internal.h"
 
-/* --- The word "in use" --- */
+/* --- The word `section` --- */
 
 /*
  * Sets the word. No other code uses it except interrupts of this CPU, so only the compiler must
@@ -27,8 +27,8 @@ static void set_section(struct carry_section_cpu *cpu, struct carry_section *sec
 }
 
 /*
- * Starts a section on this CPU. Preemption must be off. An interrupt between load and store has
- * ended its own sections before the store.
+ * Starts a section on this CPU. Returns 0 or an error. Preemption must be off. An interrupt between
+ * load and store has ended its own sections before the store.
  */
 static int claim_cpu(struct carry_section *section, void *area) {
     struct carry_section_cpu *cpu = carry_host_section_cpu();
@@ -71,8 +71,9 @@ static void disown_cpu(struct carry_section_cpu *cpu) {
 }
 
 /*
- * Checks whether the registers still hold the thread's state. Both words must match: a new thread
- * may have the address of one that ended, and this thread may have run on another CPU since.
+ * Checks whether the registers still hold the thread's state. The words `kept` and `cpu` must both
+ * match: a new thread may have the address of a thread that ended, and this thread may have run on
+ * another CPU in between.
  */
 static bool keeps_state(const struct carry_section_cpu *cpu,
                         const struct carry_section_thread *thread) {
@@ -126,7 +127,7 @@ void carry_section_end(struct carry_section *section) {
 
 /* --- Threads --- */
 
-/* Claims the CPU for the duration of one of the functions below. */
+/* Claims the CPU for the duration of one of the functions below. Returns 0 or an error. */
 static int claim_if_allowed(struct carry_section *section) {
     int error = section_refusal();
     return error ? error : claim_cpu(section, NULL);

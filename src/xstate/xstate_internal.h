@@ -12,7 +12,8 @@
 /* The components that FXSAVE saves. */
 #define CARRY_LEGACY_STATE (CARRY_XSTATE_BIT(X87) | CARRY_XSTATE_BIT(SSE))
 
-/* The mask if FXSAVE stores zero for it, as the first CPUs with SSE do (SDM vol. 1, 11.6.6). */
+/* The mask of MXCSR if FXSAVE stores 0 for it, as on the first CPUs with SSE (SDM vol. 1,
+ * 11.6.6). */
 #define CARRY_MXCSR_MASK_OLDEST 0xffbf
 
 /* Detects the layout of this machine. Each architecture provides it. */
@@ -24,7 +25,7 @@ uint64_t carry_xstate_user(void);
 /*
  * Return whether there are registers that can be saved; create the area of a thread that has not
  * run; save and load the registers in a mask; return the mask of the registers that sections may
- * change. For sections; each architecture provides them.
+ * change. Sections call these functions; each architecture defines them.
  */
 bool carry_vectors_known(void);
 void carry_vectors_create(void *area, uint64_t mask);
@@ -32,8 +33,8 @@ void carry_vectors_save(void *area, uint64_t mask);
 void carry_vectors_load(const void *area, uint64_t mask);
 uint64_t carry_vectors_mask(void);
 
-/* Cleans upper halves, and sets control words to the values with which the CPU starts; those of x87
- * only if requested. Each architecture provides it. */
+/* Cleans upper halves, and sets control words to their initial values; the control word of x87 only
+ * if requested. Each architecture provides it. */
 void carry_vectors_start(bool x87);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A shared object whose pages demand landing pads (BTI). It is linked without start-up code,
- * because that may lack them. It has a site and, on the site's page, two functions: one with a
- * landing pad and one without.
+ * because start-up code may lack landing pads. It has a site and, on the site's page, two
+ * functions: one with a landing pad and one without.
  */
 #include "harness/bti_object.h"
 
@@ -12,7 +12,7 @@ struct carry_key *bti_key(void) {
     return &carry_key_choice;
 }
 
-/* Placed after the functions below, on the same page. */
+/* Returns 2 if `choice` is set, otherwise 1. Lies on the same page as the functions below. */
 __attribute__((section(".text.bti"))) uint64_t bti_choice(void) {
     return carry_unlikely(choice) ? 2 : 1;
 }

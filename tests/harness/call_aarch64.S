@@ -2,9 +2,9 @@
 /*
  * void call_aarch64(struct frame *frame, call_fn *fn);
  *
- * Calls fn with the stack and the registers in the frame, and stores the registers after it returns
- * (AAPCS64, section 6.1). fn may have changed every register, even sp, so the address of the frame
- * is kept in memory.
+ * Loads the stack pointer and the registers from the frame, calls fn, and stores the registers in
+ * the frame after fn returns (AAPCS64, section 6.1). fn may have changed every register, even sp,
+ * so the address of the frame is kept in memory.
  */
 #include "harness/call_aarch64.h"
 

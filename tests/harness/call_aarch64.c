@@ -69,8 +69,8 @@ static void judge_registers(struct verdict *verdict) {
         verdict_fail(verdict, "changes FPCR; ");
 }
 
-/* Returns the register of an argument. Three registers are for arguments only; the fourth is among
-   those that any call may clobber. */
+/* Returns the address of argument `index` in the frame: the first three arguments are in an array
+   of their own, the fourth is one of the clobbered registers. */
 static uint64_t *argument_register(size_t index) {
     const size_t x3 = 0;
     return index < 3 ? &frame.arguments[index] : &frame.clobbered[x3];

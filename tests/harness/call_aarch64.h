@@ -3,14 +3,14 @@
 #ifndef CARRY_TESTS_CALL_AARCH64_H
 #define CARRY_TESTS_CALL_AARCH64_H
 
-/* In: the registers at the call. */
+/* Inputs: the registers at the call. */
 #define FRAME_ARGUMENTS 0   /* x0 to x2 */
 #define FRAME_VOLATILE  24  /* x3 to x16: x17 holds the target */
 #define FRAME_SAVED     136 /* x19 to x29 */
 #define FRAME_SAVED_D   224 /* d8 to d15 */
 #define FRAME_STACK     288 /* sp before the call */
 
-/* Out. */
+/* Outputs. */
 #define FRAME_AFTER        296 /* x19 to x29 */
 #define FRAME_AFTER_D      384 /* d8 to d15 */
 #define FRAME_STACK_AFTER  448

@@ -36,7 +36,8 @@ void call_stack_judge(struct verdict *verdict) {
         stack = pristine;
 }
 
-/* Returns a register with a 32-bit argument; if `dirty`, its meaningless upper half is not zero. */
+/* Returns the contents of a register for a 32-bit argument; if `dirty`, its meaningless upper half
+   is not zero. */
 static uint64_t extend_argument(uint32_t value, bool dirty) {
     return dirty ? value | rng_next() << 32 | UINT64_C(1) << 32 : value;
 }

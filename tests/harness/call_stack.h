@@ -20,8 +20,8 @@ void call_stack_judge(struct verdict *verdict);
 
 /*
  * Implemented by call_<arch>.c: calls any function with `count` words, at most four, in the
- * registers of its first arguments, checks it as call.h describes, and returns the register of
- * results.
+ * registers of its first arguments, checks the call as call.h describes, and returns the contents
+ * of the result register.
  */
 typedef void call_fn(void);
 uint64_t call_words(call_fn *fn, const uint64_t *words, size_t count, bool dirty,

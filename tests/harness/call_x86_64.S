@@ -2,14 +2,14 @@
 /*
  * void call_x86_64(struct frame *frame, call_fn *fn);
  *
- * Calls fn with the stack, the registers and the flags in the frame, and stores the registers after
- * it returns. fn may have changed every register, even rsp, so the address of the frame and the
- * result are kept in memory.
+ * Loads the stack pointer, the registers and the flags from the frame, calls fn, and stores the
+ * registers in the frame after fn returns. fn may have changed every register, even rsp, so the
+ * address of the frame and the result are kept in memory.
  *
  * bool call_x86_64_xinuse_works(void);
  *
  * Returns whether XGETBV(1) distinguishes dirty upper halves from clean ones: a CPU may report
- * state as in use that is not (Intel SDM vol. 1, 13.6), and emulators do.
+ * unused state as in use (Intel SDM vol. 1, 13.6), and emulators do so.
  */
 #include "base/asm.h"
 #include "harness/call_x86_64.h"
@@ -19,7 +19,8 @@
     .comm call_target, 8, 8
     .comm call_result, 8, 8
 
-/* Stores at offset(rax) the state that must be equal on entry and on return. Clobbers rcx, rdx. */
+/* Stores at offset(rax) the state that must be equal on entry and on return. Clobbers rcx, rdx,
+ * r11, flags. */
 .macro SNAPSHOT offset
     testl $HAS_XINUSE, FRAME_HAS(%rax)
     jz 1f
@@ -39,7 +40,7 @@
     vextracti64x4 $1, %zmm\n, \offset + SNAP_ZMM + 32 * \n(%rax)
     .endr
 3:  stmxcsr \offset + SNAP_MXCSR(%rax)
-    fnstenv \offset + SNAP_X87(%rax)    /* masks all exceptions: the environment is loaded again */
+    fnstenv \offset + SNAP_X87(%rax)    /* FNSTENV masks all exceptions, so FLDENV follows */
     fldenv \offset + SNAP_X87(%rax)
 .endm
 
@@ -133,7 +134,7 @@ CARRY_FUNCTION call_x86_64_xinuse_works
     xgetbv
     notl %eax
     andl %r8d, %eax
-    shrl $2, %eax                       /* bit 2: was in use, and no longer is */
+    shrl $2, %eax                       /* bit 2 (AVX): in use before VZEROUPPER, not after it */
     andl $1, %eax
     ret
 CARRY_END call_x86_64_xinuse_works

@@ -11,7 +11,7 @@
 struct snapshot {
     uint32_t xinuse;
     uint32_t mxcsr;
-    uint16_t x87[14]; /* words 0 and 4 are control and tags; then pointers, and padding */
+    uint16_t x87[14]; /* FNSTENV: word 0 is the control word, word 4 the tag word */
     uint32_t unused[3];
     struct {
         unsigned char ymm[16][16];
@@ -121,8 +121,8 @@ static void judge_float(struct verdict *verdict) {
         verdict_fail(verdict, "leaves x87 registers in use; ");
 }
 
-/* Returns the register of an argument. Three registers are for arguments only; the fourth is among
-   those that any call may clobber. */
+/* Returns the address of argument `index` in the frame: the first three arguments are in an array
+   of their own, the fourth is one of the clobbered registers. */
 static uint64_t *argument_register(size_t index) {
     const size_t rcx = 1;
     return index < 3 ? &frame.arguments[index] : &frame.clobbered[rcx];

@@ -3,7 +3,7 @@
 #ifndef CARRY_TESTS_CALL_X86_64_H
 #define CARRY_TESTS_CALL_X86_64_H
 
-/* In: the registers at the call. */
+/* Inputs: the registers at the call. */
 #define FRAME_ARGUMENTS 0   /* rdi, rsi, rdx */
 #define FRAME_VOLATILE  24  /* rax, rcx, r8 to r11 */
 #define FRAME_SAVED     72  /* rbx, rbp, r12 to r15 */
@@ -11,7 +11,7 @@
 #define FRAME_FLAGS     128
 #define FRAME_HAS       136 /* HAS_ bits: the state that this CPU can store */
 
-/* In and out: the same registers on entry and on return. */
+/* Snapshots on entry and on return, and the offsets in a snapshot. */
 #define FRAME_ENTRY  144
 #define FRAME_RETURN 960
 #define SNAP_XINUSE  0 /* XGETBV(1) */
@@ -20,7 +20,7 @@
 #define SNAP_YMM     48  /* the upper halves of ymm0 to ymm15 */
 #define SNAP_ZMM     304 /* the upper halves of zmm0 to zmm15 */
 
-/* Out. */
+/* Outputs. */
 #define FRAME_AFTER        1776 /* rbx, rbp, r12 to r15 */
 #define FRAME_STACK_AFTER  1824
 #define FRAME_FLAGS_AFTER  1832

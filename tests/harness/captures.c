@@ -30,7 +30,8 @@ static void put_big_endian(uint8_t *at, uint32_t value) {
     at[1] = (uint8_t)value;
 }
 
-/* Returns an Ethernet and IPv4 frame from 10.0.0.`sender` with `size` bytes of a protocol. */
+/* Returns a frame of Ethernet and IPv4 from 10.0.0.`sender`, with `size` bytes after the IPv4
+   header. */
 static struct frame4 make_ip(uint8_t sender, uint8_t protocol, uint32_t size) {
     struct frame4 frame = {.size = 34 + size};
     uint8_t *ip = frame.bytes + 14;
@@ -71,8 +72,8 @@ static struct frame4 make_bad_tcp(void) {
 }
 
 /*
- * Returns a packet whose sums are left to transmit offload: the TCP field contains the sum of the
- * pseudo-header, and the IPv4 checksum is 0.
+ * Returns a packet whose sums are left to transmit offload: the TCP checksum field contains the sum
+ * of the pseudo-header, and the IPv4 checksum is 0.
  */
 static struct frame4 make_partial(void) {
     struct frame4 frame = make_tcp(3);
@@ -118,7 +119,8 @@ static struct frame4 make_fragment(uint16_t identification, uint32_t place, bool
     return frame;
 }
 
-/* Returns a tunnel packet with the bytes of an IPv4 packet from offset `from` up to `to`. */
+/* Returns a fragment of an IP-in-IP packet. It contains the bytes of the IPv4 packet in `inner`
+   from offset `from` up to `to`. */
 static struct frame4 make_tunnelled(const struct frame4 *inner, uint32_t from, uint32_t to) {
     struct frame4 frame = make_ip(5, IPIP, to - from);
     put_big_endian(frame.bytes + 18, 11);
@@ -136,16 +138,16 @@ static struct frame4 make_arp(void) {
 
 /* --- The capture --- */
 
-/* Returns the capacity for `size` bytes. Small buffers have no room after their end, so that reads
-   beyond it are found. Larger ones double theirs: a sanitizer copies all of them whenever they
-   grow. */
+/* Returns the number of bytes to allocate for `size` bytes. A small buffer has no spare byte, so
+   that sanitizers find reads after it. The room of larger ones doubles, because a sanitizer copies
+   the whole buffer whenever it grows. */
 static size_t room_for(size_t size) {
     size_t room = EXACT_MAX;
     if (size <= EXACT_MAX)
-        return size + 1;
+        return size;
     while (room < size)
         room *= 2;
-    return room + 1;
+    return room;
 }
 
 static int append_to_bytes(void *user, const void *bytes, size_t size) {
@@ -162,7 +164,7 @@ static int append_to_bytes(void *user, const void *bytes, size_t size) {
     return 0;
 }
 
-static void append_all(struct bytes *all, const void *bytes, size_t size) {
+void bytes_append(struct bytes *all, const void *bytes, size_t size) {
     if (append_to_bytes(all, bytes, size))
         abort();
 }
@@ -208,7 +210,7 @@ static struct carry_capture_writer *writer_to(struct bytes *bytes,
     return writer;
 }
 
-static struct bytes make_in_format(enum carry_capture_format format, unsigned copies) {
+struct bytes make_repeated(enum carry_capture_format format, unsigned copies) {
     struct bytes bytes = {0};
     struct carry_capture_writer *writer = writer_to(&bytes, format);
     write_packets(writer, format != CARRY_CAPTURE_FORMAT_PCAP, copies);
@@ -240,11 +242,11 @@ struct bytes make_tunnel(void) {
 }
 
 struct bytes make_capture(enum carry_capture_format format) {
-    return make_in_format(format, 1);
+    return make_repeated(format, 1);
 }
 
 struct bytes make_long_capture(unsigned copies) {
-    return make_in_format(CARRY_CAPTURE_FORMAT_PCAPNG, copies);
+    return make_repeated(CARRY_CAPTURE_FORMAT_PCAPNG, copies);
 }
 
 struct bytes make_skipped(uint32_t size) {
@@ -257,9 +259,9 @@ struct bytes make_skipped(uint32_t size) {
     uint8_t *zeros = calloc(1, head[1] - 12);
     if (!zeros)
         abort();
-    append_all(&bytes, head, sizeof head);
-    append_all(&bytes, zeros, head[1] - 12);
-    append_all(&bytes, &head[1], 4);
+    bytes_append(&bytes, head, sizeof head);
+    bytes_append(&bytes, zeros, head[1] - 12);
+    bytes_append(&bytes, &head[1], 4);
     free(zeros);
     return bytes;
 }
@@ -268,42 +270,52 @@ static size_t least_size(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* Appends a number with its lowest byte first. */
+/* Appends a little-endian number of `size` bytes. */
 static void append_number(struct bytes *all, uint32_t value, unsigned size) {
     for (unsigned i = 0; i < size; i++)
-        append_all(all, &(uint8_t){(uint8_t)(value >> 8 * i)}, 1);
+        bytes_append(all, &(uint8_t){(uint8_t)(value >> 8 * i)}, 1);
 }
 
 /* --- Formats of other programs --- */
 
-/* Appends a number with its highest byte first. */
+/* Appends a big-endian number of `size` bytes. */
 static void append_network(struct bytes *all, uint32_t value, unsigned size) {
     for (unsigned i = size; i--;)
-        append_all(all, &(uint8_t){(uint8_t)(value >> 8 * i)}, 1);
+        bytes_append(all, &(uint8_t){(uint8_t)(value >> 8 * i)}, 1);
 }
 
-/* Appends a record of RFC 1761, padded to a multiple of 4 bytes. */
+/* Appends a snoop record (RFC 1761), padded to a multiple of 4 bytes. */
 static void append_snoop(struct bytes *snoop, const struct carry_capture_packet *packet) {
     const uint32_t padding = -packet->captured & 3, size = 24 + packet->captured + padding;
     const uint32_t head[] = {packet->wire, packet->captured, size, 0, 1700000000, 7};
     for (unsigned i = 0; i < 6; i++)
         append_network(snoop, head[i], 4);
-    append_all(snoop, packet->data, packet->captured);
+    bytes_append(snoop, packet->data, packet->captured);
     append_network(snoop, 0, padding);
 }
 
-/* Appends an Ethernet record with an extension header, padded to a multiple of 8 bytes. */
+/* Appends an ERF record of an Ethernet frame, with an extension header, padded to a multiple of 8
+   bytes. */
 static void append_erf(struct bytes *erf, const struct carry_capture_packet *packet) {
     const uint32_t padding = -(26 + packet->captured) & 7;
     append_number(erf, 0x80000000, 4);
     append_number(erf, 1700000000, 4);
-    append_all(erf, "\x82\x04", 2);
+    bytes_append(erf, "\x82\x04", 2);
     append_network(erf, 26 + packet->captured + padding, 2);
     append_network(erf, 0, 2);
     append_network(erf, packet->wire, 2);
-    append_all(erf, "\x03\0\0\0\0\0\0\0\0\0", 10);
-    append_all(erf, packet->data, packet->captured);
-    append_all(erf, "\0\0\0\0\0\0\0", padding);
+    bytes_append(erf, "\x03\0\0\0\0\0\0\0\0\0", 10);
+    bytes_append(erf, packet->data, packet->captured);
+    bytes_append(erf, "\0\0\0\0\0\0\0", padding);
+}
+
+/* Appends a gap, and a frame of Network Monitor 2.3. */
+static void append_netmon(struct bytes *netmon, const struct carry_capture_packet *packet) {
+    bytes_append(netmon, "gap\7\0\0\0\0\0\0\0", 11);
+    append_number(netmon, packet->wire, 4);
+    append_number(netmon, packet->captured, 4);
+    bytes_append(netmon, packet->data, packet->captured);
+    bytes_append(netmon, "\1\0\0\0\0\0\x80\x03\xbe\xc3\x45\x17\xda\x01\0", 15);
 }
 
 static void append_packets(struct bytes *all,
@@ -321,7 +333,7 @@ static void append_packets(struct bytes *all,
 
 struct bytes make_snoop(void) {
     struct bytes snoop = {0};
-    append_all(&snoop, "snoop\0\0\0\0\0\0\2\0\0\0\4", 16);
+    bytes_append(&snoop, "snoop\0\0\0\0\0\0\2\0\0\0\4", 16);
     append_packets(&snoop, append_snoop);
     return snoop;
 }
@@ -330,6 +342,26 @@ struct bytes make_erf(void) {
     struct bytes erf = {0};
     append_packets(&erf, append_erf);
     return erf;
+}
+
+struct bytes make_netmon(void) {
+    static const uint8_t header[124] = {3, 2, 1};
+    struct bytes netmon = {0}, table = {0};
+    bytes_append(&netmon, "GMBU", 4);
+    bytes_append(&netmon, header, sizeof header);
+    append_packets(&netmon, append_netmon);
+    for (size_t at = 128; at < netmon.size;) {
+        const uint32_t captured = netmon.data[at + 15] | (uint32_t)netmon.data[at + 16] << 8;
+        append_number(&table, (uint32_t)at + 3, 4);
+        at += 3 + 16 + captured + 15;
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        netmon.data[24 + i] = (uint8_t)(netmon.size >> 8 * i);
+        netmon.data[28 + i] = (uint8_t)(table.size >> 8 * i);
+    }
+    bytes_append(&netmon, table.data, table.size);
+    bytes_free(&table);
+    return netmon;
 }
 
 /* --- Compressed formats --- */
@@ -345,17 +377,18 @@ static uint32_t crc32_of(const struct bytes *bytes) {
     return ~crc;
 }
 
-/* Returns RFC 1952 around stored blocks of RFC 1951, one for each 65,535 bytes. */
+/* Returns the bytes in gzip format (RFC 1952), in stored blocks (RFC 1951) of at most 65,535
+   bytes. */
 struct bytes make_gzip(const struct bytes *bytes) {
     struct bytes gzip = {0};
     const uint32_t crc = crc32_of(bytes), all = (uint32_t)bytes->size;
-    append_all(&gzip, "\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
+    bytes_append(&gzip, "\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
     for (size_t at = 0; at < bytes->size;) {
         const size_t size = least_size(bytes->size - at, 65535);
         const uint8_t head[5] = {at + size == bytes->size, (uint8_t)size, (uint8_t)(size >> 8),
                                  (uint8_t)~size, (uint8_t)(~size >> 8)};
-        append_all(&gzip, head, sizeof head);
-        append_all(&gzip, bytes->data + at, size);
+        bytes_append(&gzip, head, sizeof head);
+        bytes_append(&gzip, bytes->data + at, size);
         at += size;
     }
     append_number(&gzip, crc, 4);
@@ -363,23 +396,25 @@ struct bytes make_gzip(const struct bytes *bytes) {
     return gzip;
 }
 
-/* Returns RFC 8878: one segment with its size in four bytes, and one raw block. */
+/* Returns the bytes in Zstandard format (RFC 8878): a single segment whose size field has four
+   bytes, with one raw block. */
 struct bytes make_zstd(const struct bytes *bytes) {
     struct bytes zstd = {0};
     const uint32_t block = 1 | (uint32_t)bytes->size << 3;
-    append_all(&zstd, "\x28\xb5\x2f\xfd\xa0", 5);
+    bytes_append(&zstd, "\x28\xb5\x2f\xfd\xa0", 5);
     append_number(&zstd, (uint32_t)bytes->size, 4);
     append_number(&zstd, block, 3);
-    append_all(&zstd, bytes->data, bytes->size);
+    bytes_append(&zstd, bytes->data, bytes->size);
     return zstd;
 }
 
-/* Returns an LZ4 frame with one raw block, without checksums and content size. */
+/* Returns the bytes as an LZ4 frame with one raw block, without content size and checksums of
+   block and content. */
 struct bytes make_lz4(const struct bytes *bytes) {
     struct bytes lz4 = {0};
-    append_all(&lz4, "\x04\x22\x4d\x18\x60\x70\x73", 7);
+    bytes_append(&lz4, "\x04\x22\x4d\x18\x60\x70\x73", 7);
     append_number(&lz4, UINT32_C(1) << 31 | (uint32_t)bytes->size, 4);
-    append_all(&lz4, bytes->data, bytes->size);
+    bytes_append(&lz4, bytes->data, bytes->size);
     append_number(&lz4, 0, 4);
     return lz4;
 }
@@ -391,45 +426,46 @@ static void append_crc(struct bytes *bytes, size_t start) {
     append_number(bytes, crc32_of(&(struct bytes){bytes->data + start, bytes->size - start}), 4);
 }
 
-/* Appends a number of xz: 7 bits a byte. */
+/* Appends a number as xz encodes it: 7 bits in each byte, the lowest first. */
 static void append_bits(struct bytes *bytes, size_t value) {
     for (; value >= 0x80; value >>= 7)
         append_number(bytes, (value & 0x7f) | 0x80, 1);
     append_number(bytes, (uint32_t)value, 1);
 }
 
-/* Appends LZMA2: raw chunks of at most 64 KiB, the first of which resets the dictionary. */
+/* Appends the bytes as uncompressed LZMA2 chunks of at most 64 KiB, the first of which resets the
+   dictionary. */
 static void append_chunks(struct bytes *xz, const struct bytes *bytes) {
     for (size_t at = 0; at < bytes->size;) {
         const size_t size = least_size(bytes->size - at, 65536);
         const uint8_t head[3] = {at ? 2 : 1, (uint8_t)((size - 1) >> 8), (uint8_t)(size - 1)};
-        append_all(xz, head, sizeof head);
-        append_all(xz, bytes->data + at, size);
+        bytes_append(xz, head, sizeof head);
+        bytes_append(xz, bytes->data + at, size);
         at += size;
     }
     append_number(xz, 0, 1);
 }
 
-/* Returns the xz format: header, one block of LZMA2 without a check, index, footer. */
+/* Returns the bytes in xz format: header, one block of LZMA2 without a check, index, footer. */
 struct bytes make_xz(const struct bytes *bytes) {
     struct bytes xz = {0};
-    append_all(&xz, "\xfd\x37zXZ\0\0\0", 8);
+    bytes_append(&xz, "\xfd\x37zXZ\0\0\0", 8);
     append_number(&xz, crc32_of(&(struct bytes){xz.data + 6, 2}), 4);
-    append_all(&xz, "\x02\0\x21\x01\x08", 5);
+    bytes_append(&xz, "\x02\0\x21\x01\x08", 5);
     append_crc(&xz, 12);
     append_chunks(&xz, bytes);
     const size_t block = xz.size - 12;
     while (xz.size % 4)
         append_number(&xz, 0, 1);
     const size_t index = xz.size;
-    append_all(&xz, "\0\x01", 2);
+    bytes_append(&xz, "\0\x01", 2);
     append_bits(&xz, block);
     append_bits(&xz, bytes->size);
     append_crc(&xz, index);
     const uint8_t footer[6] = {(uint8_t)((xz.size - index) / 4 - 1)};
     append_number(&xz, crc32_of(&(struct bytes){(uint8_t *)footer, sizeof footer}), 4);
-    append_all(&xz, footer, sizeof footer);
-    append_all(&xz, "YZ", 2);
+    bytes_append(&xz, footer, sizeof footer);
+    bytes_append(&xz, "YZ", 2);
     return xz;
 }
 
@@ -483,7 +519,7 @@ static bool call_fails(struct bowl *bowl) {
 
 static int write_bowl(void *user, const void *bytes, size_t size) {
     struct bowl *bowl = user;
-    if (size > PTRDIFF_MAX) /* the end would be before the start */
+    if (size > PTRDIFF_MAX) /* a larger size would put the end before the start */
         return -EFBIG;
     return call_fails(bowl) ? -ENOSPC : append_to_bytes(&bowl->bytes, bytes, size);
 }

@@ -31,7 +31,7 @@ def fold(data: bytes) -> int:
 
 
 def finish(data: bytes) -> int:
-    """Returns the checksum to store over `data`, whose checksum field is 0."""
+    """Returns the checksum of `data`, in which the checksum field must be 0."""
     return fold(data) ^ 0xFFFF
 
 
@@ -93,7 +93,8 @@ def packet(
 
 
 def ethernet(ip: bytes, tags: Sequence[int] = ()) -> bytes:
-    """Returns an Ethernet frame around `ip`, padded to its minimum; `tags` are VLAN numbers."""
+    """Returns an Ethernet frame around `ip`, padded to the minimum size; `tags` are VLAN
+    numbers."""
     kind = b"\x86\xdd" if ip[0] >> 4 == 6 else b"\x08\x00"
     vlans = b"".join(struct.pack(">HH", 0x8100, tag) for tag in tags)
     return (MAC + vlans + kind + ip).ljust(60, b"\0")
@@ -168,7 +169,8 @@ def erf(
     fraction: int = 0,
     flags: int = 4,
 ) -> bytes:
-    """Returns an ERF record padded to 8 bytes, as cards do; `fraction` is in units of 2^-32 s."""
+    """Returns an ERF record, padded to a multiple of 8 bytes like those of capture cards;
+    `fraction` is in units of 2^-32 s."""
     head = b"".join(extensions)
     if kind & 0x7F in ERF_ETHERNET:
         head += bytes(2)
@@ -178,6 +180,44 @@ def erf(
     return struct.pack("<LLBB", fraction, seconds, kind, flags) + (
         struct.pack(">HHH", 16 + len(body), 0, size) + body
     )
+
+
+SYSTEM_TIME = struct.pack("<8H", 2023, 11, 2, 14, 22, 13, 20, 0)  # 1,700,000,000 s
+FILE_TIME = 116_444_736_000_000_000  # 1970 in units of 100 ns since 1601
+
+
+def netmon(
+    packets: Iterable[bytes | Record],
+    *,
+    version: tuple[int, int] = (2, 0),
+    networks: Sequence[int] = (1,),
+    gap: bytes = b"",
+    order: Sequence[int] | None = None,
+    start: bytes = SYSTEM_TIME,
+    behind: bytes = b"",
+) -> bytes:
+    """Returns a file of Network Monitor. `networks` are the types of the packets in turn, `gap`
+    lies before each packet, `order` is the order of packets in the table, and `behind` follows
+    the table."""
+    major, minor = version
+    out, table = bytearray(), []
+    for number, item in enumerate(packets):
+        record = item if isinstance(item, Record) else Record(item)
+        out += gap
+        table.append(128 + len(out))
+        sizes = (record.wire_size, len(record.data))
+        since = (record.seconds - 1_700_000_000) * 1_000_000 + record.fraction
+        head = (since // 1000, *sizes) if major == 1 else (since, *sizes)
+        out += struct.pack("<LHH" if major == 1 else "<qLL", *head) + record.data
+        trailer = struct.pack("<HL", networks[number % len(networks)], 7)
+        trailer += struct.pack("<QB", FILE_TIME + 17 * 10**15 + 10 * since + 1, 0)
+        out += trailer[: (0, 2, 6, 15)[min(minor, 3)]] if major == 2 else b""
+    if order is not None:
+        table = [table[number] for number in order]
+    head = (b"RTSS" if major == 1 else b"GMBU") + bytes([minor, major])
+    head += struct.pack("<H", networks[0]) + start
+    head += struct.pack("<LL", 128 + len(out), 4 * len(table))
+    return head.ljust(128, b"\0") + bytes(out) + struct.pack(f"<{len(table)}L", *table) + behind
 
 
 def pad4(data: bytes) -> bytes:
@@ -259,8 +299,7 @@ def flagged(
     return file.bytes()
 
 
-# Packets with a good checksum, with a bad one, and with a partial one, as transmit offload leaves
-# it.
+# Packets with a good checksum, with a bad one, and with a partial one, as left by transmit offload.
 GOOD = ethernet(packet(TCP))
 WRONG = ethernet(packet(TCP, sums="bad"))
 PARTIAL = ethernet(packet(TCP, sums="partial"))
@@ -271,12 +310,9 @@ V6 = {"src": "2001:db8::1", "dst": "2001:db8::2"}
 
 @functools.cache
 def mixture() -> bytes:
-    """Returns a capture of many batches. It exercises everything that depends on the order of
-    packets:
-    - more senders than the tool remembers;
-    - more unknown link types than it lists;
-    - damage at the end.
-    """
+    """Returns a capture of many batches, whose report depends on the order of packets. The capture
+    has more senders than the tool remembers, more unknown link types than the tool lists, and
+    damage at the end."""
     file = Pcapng().section()
     for link in (1, *range(60000, 60025), 101):
         file.interface(link=link)

@@ -29,7 +29,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
 
-# Exit statuses.
+# Exit statuses of the tool.
 CLEAN, BAD, DAMAGED, ERROR = 0, 1, 2, 3
 
 HANGS = 120  # seconds; a wait that lasts longer has failed, on a busy machine too
@@ -100,8 +100,8 @@ def check(carry: Run) -> Check:
 
 @pytest.fixture
 def check_all(carry: Run, tmp_path: Path) -> CheckAll:
-    """Checks several captures in one call; returns, for each, the exit status that a separate check
-    has, and its JSON object without the name."""
+    """Checks several captures in one call. Returns for each capture the exit status that a check of
+    only this capture would have, and its JSON object without the name."""
 
     def run(captures: Iterable[bytes]) -> list[Report]:
         paths = []

@@ -51,7 +51,7 @@ static size_t kernel_count(const struct choice *choice) {
     return count;
 }
 
-/* Returns whether the code of each form lists all kernels, in their order. */
+/* Returns whether `code` lists all kernels in the order of their rows, once for each form. */
 static bool has_code(const struct choice *choice) {
     const size_t count = kernel_count(choice);
     struct carry_kernel_code code;
@@ -63,7 +63,7 @@ static bool has_code(const struct choice *choice) {
     return i && i % count == 0;
 }
 
-/* Returns whether the needs of a kernel are listed once each, and then end. */
+/* Returns whether the list of a kernel's needs ends, and no need equals the need before it. */
 static bool lists_needs(const struct choice *choice, size_t index) {
     const char *before = "", *need;
     size_t count = 0;

@@ -8,7 +8,7 @@
 
 #include <carry/kernel.h>
 
-/* The common members of the modules' own structs. */
+/* The members that the modules' own structs have in common. */
 struct choice_row {
     const char *name;
     const char *missing;
@@ -24,14 +24,14 @@ struct choice {
     bool (*works)(void); /* returns whether the chosen kernel works */
 };
 
-/* Returns the last row whose needs are met and whose vectors are preferred. */
+/* Returns the name of the last row that lacks no feature and is `preferred`. */
 const char *choice_best(const struct choice *choice);
 
-/* Returns whether that kernel, and no other, is chosen. */
+/* Returns whether the kernel of choice_best(), and no other, is chosen. */
 bool choice_is_best(const struct choice *choice);
 
 /*
- * Adds test points for all promises of the functions. Afterwards the best kernel is chosen, and no
+ * Adds test points on the functions of `choice`. Afterwards the best kernel is chosen, and no
  * feature is masked.
  */
 void choice_check_all(const struct choice *choice);

@@ -149,8 +149,8 @@ static struct carry_context *follower_of(struct ring *ring, size_t number) {
 }
 
 /*
- * Checks that upper halves that are not kept are clean. XGETBV(1) was read too late to show their
- * use.
+ * Checks that upper halves that are not kept are zero. XGETBV(1) cannot show whether they were in
+ * use: it was read too late.
  */
 static void check_clean(struct ring *ring, const struct context_probe *probe) {
     struct carry_xstate_layout layout;
@@ -168,7 +168,7 @@ static struct carry_context *run_in_ring(void *argument, uintptr_t value) {
     struct ring *ring = unit->group;
     struct context_probe *probe = &unit->probe;
     (void)value;
-    replay_stop(); /* begun by the context that switched to this one */
+    replay_stop(); /* the context that switched to this one called replay_start() */
     for (unsigned i = 0; i < ring->rounds && ring->verdict.ok; i++) {
         fill_probe(unit, ring->dirty);
         probe->arguments[0] = (uintptr_t)&unit->context;
@@ -232,7 +232,7 @@ struct storm {
     uint64_t random;
     unsigned preempted;
     unsigned busy;
-    int error; /* of a preemption that should have succeeded */
+    int error; /* the error of a preemption that should have succeeded */
     bool stop;
     pthread_t thread;
     struct verdict verdict;
@@ -258,7 +258,7 @@ static struct carry_context *pick_unit(struct storm *storm, uint64_t random,
 }
 
 HANDLER static void on_signal(int number, siginfo_t *info, void *ucontext) {
-    __asm__ volatile("cld" : : : "cc"); /* emulators leave this to the handler */
+    __asm__ volatile("cld" : : : "cc"); /* emulators do not clear the direction flag */
     struct storm *storm = own;
     struct carry_context *from = __atomic_load_n(&storm->current, __ATOMIC_SEQ_CST);
     struct carry_context *to = from ? pick_unit(storm, next_random(&storm->random), from) : NULL;
@@ -329,7 +329,8 @@ static void *run_storm(void *argument) {
     stack_t before;
     sigset_t signal;
     own = storm;
-    sigaltstack(&stack, &before); /* a sanitizer frees the one it finds when the thread ends */
+    sigaltstack(&stack, &before); /* a sanitizer frees the signal stack that is set when a thread
+                                     ends: `before` must be restored */
     sigemptyset(&signal);
     sigaddset(&signal, SIGUSR1);
     set_current(storm, &storm->units[0].context);
@@ -341,7 +342,8 @@ static void *run_storm(void *argument) {
     return NULL;
 }
 
-/* Sends signals at random intervals: half of them come in bursts. */
+/* Sends signals in rounds, one to each thread, with a random pause after about half of the
+ * rounds. */
 static void send_signals(struct storm *storms, unsigned count) {
     uint64_t random = rng_seed() + 1;
     for (bool all = false; !all;) {

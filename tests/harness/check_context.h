@@ -24,14 +24,16 @@ extern const struct context_calls context_calls;
     (CARRY_XSTATE_BIT(X87) | CARRY_XSTATE_BIT(SSE) | CARRY_XSTATE_BIT(AVX) |                       \
      CARRY_XSTATE_BIT(OPMASK) | CARRY_XSTATE_BIT(ZMM_HI256) | CARRY_XSTATE_BIT(HI16_ZMM))
 
-/* Checks a ring of contexts that each preserve `mask` and have the components of `dirty` in use. */
+/* Checks a ring of contexts, each of which keeps the components of `mask` and has the components of
+ * `dirty` in use. */
 struct verdict check_context_ring(const struct context_calls *calls, uint64_t mask, uint64_t dirty,
                                   unsigned rounds);
 
 /*
- * Checks contexts that hold values in all registers while signals exchange them, and that switch to
- * each other at random, in `threads` threads; with or without a signal stack. Ends when each
- * context has done `rounds`, and each thread has seen as many preemptions.
+ * Options of a check in which contexts hold values in all registers. They switch to each other at
+ * random, and signals preempt them, in `threads` threads. If own_stack is true, signal handlers run
+ * on a stack of their own. The check ends when each context has run `rounds` rounds and each thread
+ * has seen as many preemptions.
  */
 struct storm_options {
     unsigned threads;

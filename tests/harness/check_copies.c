@@ -32,11 +32,12 @@ static bool fail_copy(struct trial *trial, const char *what) {
                         (size_t)((uintptr_t)trial->to % ALIGNMENTS));
 }
 
-/* Return whether the fault is on the page after a range, or on the page before it. */
+/* Returns whether the fault is less than a page after the end of a range. */
 static bool is_behind(const struct fault *fault, const unsigned char *start, size_t size) {
     return fault->address - ((uintptr_t)start + size) < PAGE_BYTES;
 }
 
+/* Returns whether the fault is at most a page before the start of a range. */
 static bool is_before(const struct fault *fault, const unsigned char *start) {
     return (uintptr_t)start - 1 - fault->address < PAGE_BYTES;
 }
@@ -117,8 +118,9 @@ struct verdict check_copies_values(struct copier copier, const struct effort *ef
 }
 
 /*
- * Returns the next size to try. Streams begin at 32 KiB, all other branches at smaller sizes. Each
- * copy above MANY_BYTES is slow, so only few of these sizes are tried.
+ * Returns the next size to try. carry_copy_stream() bypasses the caches from 32 KiB on; all other
+ * branches are at smaller sizes. Copies of at least MANY_BYTES are slow, so fewer of these sizes
+ * are tried, except with effort->all.
  */
 static size_t next_sampled(const struct effort *effort, size_t size) {
     const size_t share = size < MANY_BYTES || effort->all ? 200 : 800;
@@ -221,7 +223,7 @@ void copies_check_all(struct copier copier, const struct effort *effort, const c
 
 /* --- Moves --- */
 
-/* Fills `target` from `noise`, and checks a move within it. */
+/* Fills `target` from `noise`, and checks a move within it. Returns false if the move is wrong. */
 static bool moves_right(struct trial *trial, size_t size, size_t from, size_t to) {
     const size_t end = (from > to ? from : to) + size + MARGIN;
     memcpy(target.bytes, noise.bytes, end);
@@ -243,7 +245,8 @@ static bool moves_by(struct trial *trial, size_t size, size_t distance, size_t a
 
 static void try_overlaps(void *argument) {
     struct trial *trial = argument;
-    const size_t every = 2 * ALIGNMENTS; /* samples of the larger distances */
+    const size_t every =
+        2 * ALIGNMENTS; /* all smaller distances are tried, larger ones are sampled */
     fill_windows();
     for (size_t size = 0; size <= DENSE_MAX; size += trial->effort->stride)
         for (size_t distance = 0; distance <= size + 1;
@@ -262,7 +265,7 @@ struct verdict check_copies_overlaps(struct copier copier, const struct effort *
     return run_copies_trial(copier, effort, try_overlaps);
 }
 
-/* Checks a move between forbidden pages: together the two ranges fill the memory between them. */
+/* Checks a move. Together its two ranges begin after a forbidden page, or end before one. */
 static bool moves_between(struct trial *trial, unsigned char *start, size_t size, size_t from,
                           size_t to) {
     memcpy(start, noise.bytes, size + from + to);

@@ -17,7 +17,8 @@
 #define PAGES      ((size_t)16)
 #define AREA_BYTES (PAGES * PAGE_BYTES)
 
-/* Memory for both ranges, each between forbidden pages, and copies of its contents. */
+/* Memory for both ranges, each between forbidden pages; the initial and the expected contents of
+   the target. */
 static struct guard source, target;
 static unsigned char pristine[AREA_BYTES], expected[AREA_BYTES];
 
@@ -28,7 +29,7 @@ struct trial {
     const char *where;
     size_t size;
     size_t good;   /* bytes before the first faulting one */
-    uintptr_t tag; /* in both addresses */
+    uintptr_t tag; /* set in both addresses */
 };
 
 static bool fail_attempt(struct trial *trial, const char *what, size_t got, size_t wanted) {
@@ -44,8 +45,9 @@ static size_t first_difference(const unsigned char *a, const unsigned char *b, s
 }
 
 /*
- * Copies between offsets of both areas, and checks the bytes left, the number of signals and the
- * target. The offsets may be negative or beyond the ends. `good` bytes can be copied.
+ * Copies between offsets of both areas. Checks the number of bytes left, the number of signals, and
+ * that no store crosses the end of a page. The offsets may be negative or beyond the ends. `good`
+ * bytes can be copied.
  */
 static bool attempt_leaves(struct trial *trial, ptrdiff_t to, ptrdiff_t from, size_t size,
                            size_t good, unsigned most_signals) {
@@ -64,7 +66,7 @@ static bool attempt_leaves(struct trial *trial, ptrdiff_t to, ptrdiff_t from, si
     return true;
 }
 
-/* Checks that the target is unchanged, except `good` bytes from the source. Restores it. */
+/* Checks that the target is unchanged, except `good` bytes from the source. Restores the target. */
 static bool target_holds(struct trial *trial, ptrdiff_t to, ptrdiff_t from, size_t good, size_t low,
                          size_t high) {
     memcpy(expected + low, pristine + low, high - low);
@@ -89,8 +91,8 @@ static size_t high_end(size_t at) {
     return at + MARGIN < AREA_BYTES ? at + MARGIN : AREA_BYTES;
 }
 
-/* Tries copies where the page after the source faults, then those where the page after the target
-   does. */
+/* Tries copies where the page after the source faults, then copies where the page after the target
+   faults. */
 static bool fault_behind(struct trial *trial, size_t size, size_t good) {
     const size_t at = (size + good) % ALIGNMENTS + MARGIN;
     const ptrdiff_t last = (ptrdiff_t)(AREA_BYTES - good);
@@ -117,13 +119,13 @@ static bool fault_before(struct trial *trial, size_t size, size_t reach) {
 }
 
 /*
- * Tries faults at each byte of sizes up to 200, where kernels treat each byte differently. Above
- * that, some bytes of each vector suffice, because faults anywhere in a vector take the same
- * branch.
+ * Tries faults at each byte of sizes below 200, where kernels treat each byte differently. From 200
+ * on, some bytes of each vector suffice, because faults anywhere in a vector take the same branch.
  */
 static bool try_each_byte(struct trial *trial) {
     const size_t step = 200000 / trial->effort->rounds + 1;
-    const size_t apart = trial->effort->stride > 1 ? 1 : 4; /* few sizes are tried at all bytes */
+    const size_t apart =
+        trial->effort->stride > 1 ? 1 : 4; /* if few sizes are tried, each is tried at all bytes */
     for (size_t size = 1; size <= DENSE_MAX; size += size < 200 ? 1 : step)
         for (size_t good = 0; good < size;
              good = size < 200 ? good + 1 : effort_next(trial->effort, good, apart))
@@ -132,8 +134,8 @@ static bool try_each_byte(struct trial *trial) {
     return true;
 }
 
-/* Tries copies whose source and target both end early: any two instructions of a kernel fault one
-   after the other. */
+/* Tries copies whose source and target both end early, so that two different instructions of a
+   kernel fault one after the other. */
 static bool try_both(struct trial *trial) {
     trial->where = "source or target";
     for (size_t i = 0; i < trial->effort->few_rounds; i++) {
@@ -153,8 +155,8 @@ static void protect_page(struct guard *area, size_t page, int protection) {
     mprotect(area->start + page * PAGE_BYTES, PAGE_BYTES, protection);
 }
 
-/* Tries a copy where page `first` and a random page from there on fault. The bytes between them are
-   accessible. */
+/* Tries a copy where two pages fault: page `first` and a random one that is not before it. The
+   bytes between them are accessible. */
 static bool pages_fault(struct trial *trial, struct guard *area, size_t first, int protection) {
     const size_t from = rng_below(first * PAGE_BYTES), to = rng_below(first * PAGE_BYTES);
     const size_t start = area == &source ? from : to;
@@ -197,7 +199,7 @@ static bool try_page_and_more(struct trial *trial) {
     return true;
 }
 
-/* Checks that attempts behave with a tag as without one, including the number of signals. */
+/* Checks that a tag in the addresses changes nothing, not even the number of signals. */
 static bool try_tagged(struct trial *trial) {
     bool ok = true;
     trial->tag = recover_tag;
@@ -227,7 +229,7 @@ static bool try_silent(struct trial *trial) {
 
 /*
  * Makes the page accessible after the first fault. Kernels may continue or give up, but the bytes
- * that they report as left must be left, and no byte after them may be written.
+ * that they report as copied must be copied, and no byte after them may be written.
  */
 static bool page_comes_back(struct trial *trial, struct guard *area) {
     const size_t at = PAGE_BYTES - 1 - rng_below(DENSE_MAX), good = PAGE_BYTES - at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks copies whose mapping another process changes between any two instructions. */
+/* Checks copies whose pages are removed between any two instructions, as another process may do. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -31,7 +31,7 @@ static struct {
 struct trial {
     carry_copy_try_fn *attempt;
     size_t stride; /* a larger stride leaves out fewer steps */
-    size_t steps;  /* the last step of a size */
+    size_t steps;  /* the last step to try */
     size_t share;  /* a larger share leaves out fewer sizes */
     struct verdict verdict;
     size_t size, to, from; /* the size, and the offsets in both areas */
@@ -57,8 +57,8 @@ static bool fail_race(struct trial *trial, const char *what, size_t got) {
 }
 
 /*
- * Returns the first byte of the target's area that differs from the result of `done` copied bytes,
- * or the area's size.
+ * Returns the offset of the first byte of the target's area that differs from the result of `done`
+ * copied bytes, or the area's size.
  */
 static size_t first_wrong(const struct trial *trial, size_t done) {
     size_t i = 0;
@@ -79,7 +79,8 @@ static size_t bytes_before(const struct trial *trial) {
     return before < trial->size ? before : trial->size;
 }
 
-/* Sets *reached if the copy was long enough to reach this step. */
+/* Runs one race and checks its result. Stores in *reached whether the copy was long enough to reach
+   the step of the race. */
 static bool race_once(struct trial *trial, bool *reached) {
     step_begin(trial->step, take_pages);
     const size_t left =
@@ -93,7 +94,7 @@ static bool race_once(struct trial *trial, bool *reached) {
            (wrong == AREA_BYTES || fail_race(trial, "target differs at byte", wrong));
 }
 
-/* Returns an offset in the first half of the areas at which the copy meets the end of a page. */
+/* Returns an offset at, or less than `size` + 64 bytes before, the end of the first page. */
 static size_t random_offset(size_t size) {
     return PAGE_BYTES - rng_below((size < PAGE_BYTES - 64 ? size : PAGE_BYTES - 64) + 64);
 }

@@ -45,7 +45,8 @@ static bool has_compact(const struct machine *machine) {
     return machine->layout.xsavec;
 }
 
-/* Returns the XCOMP_BV that XSAVEC writes for `mask`. */
+/* Returns the XCOMP_BV of an image in `form` with the components of `mask`: 0 in the standard form,
+   and what XSAVEC writes in the compact form. */
 static uint64_t xcomp_bv_for(const struct carry_xstate_layout *layout, uint64_t mask,
                              enum carry_xstate_form form) {
     return form == CARRY_XSTATE_COMPACT ? IMAGE_COMPACT | (mask & layout->user) : 0;
@@ -106,7 +107,7 @@ static bool try_initial(struct trial *trial, const struct machine *machine, uint
     return judge_initial(trial, machine, image, size, xcomp_bv);
 }
 
-/* Checks that the header of an area is zero: areas contain one on every CPU. */
+/* Checks that the header of an area is zero: areas contain a header on every CPU. */
 static bool try_initial_area(struct trial *trial, const struct machine *machine) {
     uint8_t area[CARRY_XSTATE_EXTENDED];
     memset(area, DEFAULT_PATTERN, sizeof area);
@@ -144,7 +145,7 @@ struct verdict check_initial(initial_fn *initial) {
 
 /* --- Refusals --- */
 
-/* An image and its machine, with one fault. */
+/* An image and the layout of its machine, which mutations change. */
 struct victim {
     struct carry_xstate_layout layout;
     uint8_t *image; /* at the end of its memory */
@@ -345,8 +346,8 @@ static bool try_mutation(struct trial *trial, const struct mutation *mutation, s
 }
 
 /*
- * Tries images with all components in use, and with each component as the only one. Those not in
- * use need no bytes, and faults in them are accepted.
+ * Checks that images pass with all components in use, and with each component as the only one in
+ * use.
  */
 static bool try_right_ones(struct trial *trial, const struct machine *machine,
                            enum carry_xstate_form form) {
@@ -406,7 +407,8 @@ struct verdict check_refusals(image_check_fn *check) {
 
 /* --- Random images --- */
 
-/* Returns a place that matters: in the header, in MXCSR, or in the software bytes. */
+/* Returns a random offset: most often in the XSAVE header, else in the first 32 bytes, which
+   contain MXCSR, in the software bytes, or anywhere. */
 static size_t random_place(void) {
     static const struct {
         size_t at, size;
@@ -441,7 +443,7 @@ static void spoil_layout(struct carry_xstate_layout *layout) {
         layout->supervisor ^= UINT64_C(1) << rng_below(64);
 }
 
-/* Reads all parts of an image that passed, to reveal parts outside it. */
+/* Reads all parts of an image that passed the check. A part outside the image causes a fault. */
 static unsigned read_parts(const struct victim *victim) {
     unsigned sum = 0;
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS + 2; i++) {
@@ -516,7 +518,7 @@ static bool fail_conversion(struct trial *trial, const struct way *way, const ch
                         way->to->name, (unsigned long long)way->in_use, what);
 }
 
-/* Checks that a refused conversion writes nothing to the target. */
+/* Checks that the conversion is refused as `wanted`, and writes nothing to the target. */
 static bool is_refused(struct trial *trial, const struct way *way, const struct victim *source,
                        enum carry_xstate_refusal wanted) {
     struct carry_xstate_target target;
@@ -568,7 +570,7 @@ static bool registers_return(struct trial *trial, const struct way *way,
 static bool try_way(struct trial *trial, struct way *way) {
     const uint64_t all = all_components(&way->from->layout),
                    room = all_components(&way->to->layout);
-    const bool tells = way->from->layout.user; /* reports the components in use */
+    const bool tells = way->from->layout.user; /* whether images report the components in use */
     const uint64_t uses[] = {all, 0, BIT(X87), BIT(SSE), all & 7, all & rng_next()};
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
         way->in_use = tells ? uses[i] : all;
@@ -623,7 +625,7 @@ static bool try_mxcsr_alone(struct trial *trial) {
     return is_refused(trial, &way, &source, REFUSED(LACKED));
 }
 
-/* Converts an image without SSE in XCR0, where MXCSR belongs to no component. */
+/* Converts an image without SSE in XCR0, where MXCSR is part of no component. */
 static bool try_x87_alone(struct trial *trial) {
     const struct machine *zen = machine_at(MACHINES - 1);
     struct machine old = {.name = "x87 alone", .layout = {.user = BIT(X87)}};

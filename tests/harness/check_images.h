@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of the functions that make, judge and convert images, on every machine of
+ * Checks of the functions that make, judge and convert images, for the machines of
  * harness/machines.h.
  */
 #ifndef CARRY_TESTS_CHECK_IMAGES_H
@@ -19,16 +19,16 @@ typedef enum carry_xstate_refusal convert_fn(const struct carry_xstate_layout *l
                                              const void *image, size_t size,
                                              const struct carry_xstate_target *target);
 
-/* Checks initial images: nothing in use, FCW and MXCSR right in both forms, the header as XRSTOR
- * demands it, no byte written outside. */
+/* Checks initial images: no component is in use, FCW and MXCSR have their initial values in both
+ * forms, XRSTOR accepts the header, and no byte outside the image is written. */
 struct verdict check_initial(initial_fn *initial);
 
-/* Checks that images as CPUs write them pass, and that each single fault is refused with its own
- * reason. */
+/* Checks that images in the form that CPUs write pass, and that images and layouts with one fault
+ * are refused with the reason of this fault. */
 struct verdict check_refusals(image_check_fn *check);
 
-/* Checks images changed at random: XRSTOR must not fault on those that pass, and no byte outside
- * may be read. */
+/* Checks images changed at random: XRSTOR must not fault on images that pass, and no byte
+ * outside an image may be read. */
 struct verdict check_random_images(image_check_fn *check, const struct effort *effort);
 
 /* Checks conversions from every machine and form to every other: they must keep the registers, or

@@ -14,9 +14,9 @@ struct trial {
     const struct carry_jit_packet_spec *spec;
     carry_jit_packet_fn *function;
     const struct effort *effort;
-    struct stacked frame; /* as built, and as changed */
+    struct stacked frame; /* the frame to check: `base`, possibly changed */
     struct stacked base;
-    size_t known; /* frames that the function recognises */
+    size_t known; /* number of frames that the function recognised */
     struct verdict verdict;
 };
 
@@ -44,7 +44,8 @@ static void build_frame(struct trial *trial, uint32_t payload) {
     trial->frame = trial->base;
 }
 
-/* Checks that frames of the function's shape are recognised at every size. */
+/* Checks that frames of the function's shape are recognised: with each payload of up to 130 bytes,
+   and with some of up to 1,500 bytes. */
 static void check_sizes(struct trial *trial) {
     size_t tried = 0;
     for (size_t payload = 0; payload <= 1500;
@@ -63,7 +64,8 @@ static void set_number(uint8_t *bytes, uint32_t number) {
     bytes[1] = (uint8_t)number;
 }
 
-/* Returns a checksum as transmit offload leaves it, with or without the length in it. */
+/* Returns a partial checksum, as transmit offload leaves it: the sum of the pseudo-header, with or
+   without the length. */
 static uint32_t offloaded_sum(const struct carry_packet_sum *sum, bool without_length) {
     uint32_t pseudo = sum->pseudo;
     uint32_t size = __builtin_bswap32(sum->pseudo_size);
@@ -72,7 +74,7 @@ static uint32_t offloaded_sum(const struct carry_packet_sum *sum, bool without_l
     return __builtin_bswap16(carry_sum_fold(pseudo));
 }
 
-/* Stores a checksum that is right, 0, partial in one of two forms, or wrong. */
+/* Keeps the checksum (way 0), or stores 0, one of two partial checksums, or a random number. */
 static void damage_sum(struct trial *trial, const struct carry_packet_sum *sum, unsigned way) {
     uint8_t *field = trial->frame.bytes + sum->field_offset;
     switch (way) {
@@ -98,9 +100,7 @@ static void damage_all(struct trial *trial, unsigned way) {
         damage_sum(trial, &sums[i], way);
 }
 
-/*
- * Adds padding after the packet, as Ethernet does: the lengths from layer `from` on exclude bytes.
- */
+/* Adds padding after the packet, as Ethernet does, by reducing the lengths from layer `from` on. */
 static void check_padding(struct trial *trial) {
     for (uint32_t from = 0; from < trial->spec->count; from++)
         for (uint32_t less = 0; less < 12; less += 1 + less / 3) {
@@ -115,7 +115,7 @@ static void check_padding(struct trial *trial) {
 }
 
 /*
- * Stores special values in every pair of header bytes, with and without correcting the other sums.
+ * Stores special values in every pair of header bytes, with and without correcting the checksums.
  */
 static void check_fields(struct trial *trial) {
     static const uint16_t values[] = {0x0000, 0xffff, 0x0001, 0x0008, 0x0014, 0x0050,
@@ -158,7 +158,7 @@ static void check_cuts(struct trial *trial) {
     }
 }
 
-/* Tries capacities with all sums good, with one bad, and with none good. */
+/* Tries every capacity with good sums, with a damaged last byte, and with all checksums 0. */
 static void check_capacity(struct trial *trial) {
     for (uint32_t round = 0; round < 3; round++) {
         build_frame(trial, 40);
@@ -173,8 +173,9 @@ static void check_capacity(struct trial *trial) {
 }
 
 /*
- * Tries every mixture of checksums that damage_sum() stores, from the innermost outwards. Outer
- * checksums that remain right are right for complete inner ones, as Linux leaves them.
+ * Tries every mixture of the checksums that damage_sum() stores or keeps, or a sample if there are
+ * more than 4,000. Outer checksums that it keeps were computed with complete inner checksums, as
+ * Linux computes them.
  */
 static void check_mixtures(struct trial *trial) {
     struct carry_packet_sum sums[CAPACITY];
@@ -195,8 +196,8 @@ static void check_mixtures(struct trial *trial) {
 }
 
 /*
- * Checks frames whose bytes are all zero except a field: the right checksum then differs from the
- * one among other bytes.
+ * Checks frames whose content is zero except for one field. If all covered bytes are zero, their
+ * sum is 0 and the right checksum is 0xffff rather than 0.
  */
 static void check_zeros(struct trial *trial) {
     static const uint16_t values[] = {0x0000, 0xffff, 0x0001};
@@ -222,8 +223,8 @@ static void set_ports(struct trial *trial, uint32_t udp, uint16_t source, uint16
     set_number(trial->frame.bytes + udp + 2, destination);
 }
 
-/* Checks that a tunnel is recognised by either port, the destination's first, and not by other
-   values. */
+/* Tries all pairs of 15 ports in each UDP header: a tunnel is recognised by its destination port,
+   else by its source port. */
 static void check_ports(struct trial *trial, const struct carry_jit_packet_spec *spec) {
     static const uint16_t ports[] = {53,   4242, 4789, 4790, 8472, 6081, 2152, 3386,
                                      3544, 1701, 4341, 4342, 6635, 5247, 9899};
@@ -235,7 +236,7 @@ static void check_ports(struct trial *trial, const struct carry_jit_packet_spec 
         }
 }
 
-/* Checks frames of all other shapes, including those that differ only in a port. */
+/* Checks frames of all shapes, including shapes that differ only in a port. */
 static void check_others(struct trial *trial) {
     for (size_t i = 0; i < stacks_count; i++) {
         stack_build(&trial->base, &stacks[i].spec, 50);
@@ -246,8 +247,8 @@ static void check_others(struct trial *trial) {
 }
 
 /*
- * Sets the upper bytes of the word at `at` so that all words from `from` on add up to ones there:
- * the next addition is then likely to carry out of the sum.
+ * Sets the upper bytes of the word at `at` so that the sum of all words from `from` on has all bits
+ * set in these bytes: the next addition is then likely to carry out of the sum.
  */
 static void fill_up(uint8_t *bytes, uint32_t from, uint32_t end, uint32_t at, uint32_t upper) {
     uint64_t total = 0, word;

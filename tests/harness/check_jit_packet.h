@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of packet functions made at run time: their answers, lists and writes must equal those of
- * the functions of <carry/packet.h>, byte by byte, and they must access nothing else.
+ * Checks of packet functions made at run time: they must return, list and write the same as the
+ * functions of <carry/packet.h>, byte by byte, and access no other memory.
  */
 #ifndef CARRY_TESTS_CHECK_JIT_PACKET_H
 #define CARRY_TESTS_CHECK_JIT_PACKET_H
@@ -10,7 +10,9 @@
 #include "harness/stacks.h"
 #include "harness/verdict.h"
 
-/* Runs every check of a function for a stack; with CARRY_JIT_FILL, of one that fills in. */
+/*
+ * Runs every check of a function made for `spec`; with CARRY_JIT_FILL, the function fills in sums.
+ */
 struct verdict check_jit_packet(const struct carry_jit_packet_spec *spec,
                                 carry_jit_packet_fn *function, const struct effort *effort);
 

@@ -11,7 +11,7 @@
 #include "harness/rng.h"
 
 #define MARGIN_BYTES 64
-#define PLACE_BYTES  256 /* places in the middle begin within this many bytes */
+#define PLACE_BYTES  256 /* runs in the middle begin within this many bytes */
 #define RANGE_SIZES  12  /* random sizes of a range; at level short a third of them */
 #define LARGE_MIN    20000
 
@@ -23,7 +23,7 @@ struct trial {
     struct verdict verdict;
     const char *pattern;
     size_t size;
-    size_t from, to; /* modulo 64 */
+    size_t from, to; /* addresses modulo 64 */
     uint32_t seed;
 };
 
@@ -152,7 +152,7 @@ static bool is_short(const struct trial *trial) {
     return trial->effort->stride > 1;
 }
 
-/* Returns the number of patterns on which a size is tried; these are chosen at random. */
+/* Returns on how many randomly chosen patterns a size is tried. */
 static size_t pattern_count(const struct trial *trial, size_t size) {
     if (!is_short(trial))
         return PATTERN_COUNT / 2;

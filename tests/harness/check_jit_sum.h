@@ -12,9 +12,9 @@
 #define CHECK_JIT_SUM_SIZE_MAX ((size_t)300001)
 
 /*
- * Calls the function with its size, or with sizes from its range, at the end and at the start of
- * memory between forbidden pages, and at any place that the alignment allows; with data and seeds
- * that cause carries. Each call must follow the calling convention (see call.h). Copies must be
+ * Calls the function with its size, or with sizes from its range. Tries runs at the end and at the
+ * start of memory between forbidden pages, and at random aligned places. Data and
+ * seeds cause carries. Each call must follow the calling convention (see call.h). Copies must be
  * exact, and nothing else may be written.
  */
 struct verdict check_jit_sum(const struct carry_jit_sum_spec *spec, const struct carry_jit *jit,

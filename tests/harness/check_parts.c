@@ -49,9 +49,9 @@ static bool fail_parts_case(struct trial *trial, const char *what) {
 #define ARENA_BYTES 8192
 #define SLICE_COUNT 12
 #define SLICE_MAX   600
-#define OVERSHOOT   10 /* how far skips and sizes extend beyond the last slice */
+#define OVERSHOOT   10 /* skips and random sizes end less than this after the last slice */
 
-/* Returns 0, 1, an odd or an even number of bytes, or more. */
+/* Returns 0, 1, a random odd or even size below 64, or any size below SLICE_MAX. */
 static size_t random_slice_size(void) {
     const size_t sizes[] = {0, 1, rng_below(32) * 2 + 1, rng_below(32) * 2, rng_below(SLICE_MAX)};
     return sizes[rng_below(sizeof sizes / sizeof *sizes)];

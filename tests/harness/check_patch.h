@@ -6,8 +6,8 @@
 #include "harness/placed.h"
 
 /*
- * Checks that threads can return from a function that a site has called, after the site has changed
- * from each state to each other one.
+ * Checks that threads can return from a function that a site has called, in range or out of range,
+ * after the site has changed to any state.
  */
 struct verdict check_parked(size_t rounds);
 

@@ -74,7 +74,8 @@ static void corrupt_byte(const uint8_t *byte) {
     mprotect(page, size, PROT_READ | PROT_EXEC);
 }
 
-/* Changes each byte of the first site in memory, of the last one, and of one in between. */
+/* Checks that a commit refuses a changed byte, for each byte of three sites: the first one in
+   memory, the last one, and one in between. */
 static bool refuses_corrupt(const struct placed_kind *kind, size_t state) {
     const size_t sites[] = {0, kind->count / 2, kind->count - 1};
     bool ok = true;
@@ -151,7 +152,8 @@ static const struct damage {
 };
 #define DAMAGES (sizeof damages / sizeof *damages)
 
-/* Returns an address far enough after the end of the program that nothing is mapped there. */
+/* Returns the pointer to store in a damaged record: `sound` if `damaged` is NULL. For _end, returns
+   an address so far after the end of the program that nothing is mapped there. */
 static uintptr_t address_for(const uint8_t *damaged, const void *sound) {
     const uintptr_t nowhere = (uintptr_t)_end + (UINT32_C(1) << 30);
     return damaged == _end ? nowhere : damaged ? (uintptr_t)damaged : (uintptr_t)sound;

@@ -83,7 +83,7 @@ static struct verdict run_sum_trial(const struct oracle_kind *oracle, carry_sum_
 
 #define SEED_COUNT 6
 
-/* The seeds of one run, and the oracle's state of each for the bytes so far. */
+/* The seeds of one run and, for each seed, the state of the oracle after the bytes so far. */
 struct seeds {
     size_t count;
     uint32_t values[SEED_COUNT];
@@ -98,7 +98,7 @@ static struct seeds start_seeds(const struct oracle_kind *oracle) {
     return seeds;
 }
 
-/* Keeps the random seed, and one that `number` selects from the others. */
+/* Keeps the random seed, and another seed that `number` selects. */
 static void keep_two(struct seeds *seeds, size_t number) {
     const size_t kept[2] = {number % (SEED_COUNT - 1), SEED_COUNT - 1};
     for (size_t i = 0; i < 2; i++) {
@@ -148,8 +148,8 @@ static bool sum_growing_run(struct trial *trial, struct seeds seeds, const struc
 
 /*
  * Tries every size at every offset: a kernel may treat each of them differently, and each branch
- * may lose a carry of the seed. But no branch depends on the seed: below level long, two seeds are
- * tried at an offset, and all seeds at each size.
+ * may lose a carry of the seed. No branch depends on the seed, so below level long only two seeds
+ * are tried at each offset, and all seeds at each size.
  */
 static void try_values(void *argument) {
     struct trial *trial = argument;
@@ -185,7 +185,7 @@ struct verdict check_carries(const struct oracle_kind *oracle, carry_sum_fn *sum
     return run_sum_trial(oracle, sum, effort, try_carries);
 }
 
-/* Returns the largest sampled size: an oracle reads every byte. */
+/* Returns the largest size to sample. It is limited, because the oracle reads every byte. */
 static size_t sampled_max(const struct trial *trial) {
     return trial->effort->largest_run < SAMPLED_MAX ? (size_t)trial->effort->largest_run
                                                     : SAMPLED_MAX;
@@ -218,7 +218,8 @@ static const uint64_t large_sizes[] = {
 #define LARGE_COUNT (sizeof large_sizes / sizeof *large_sizes)
 #define LARGE_SEED  0xfffe0001u
 
-/* Caches the values of a pattern: the oracle computes them once for all kernels. */
+/* Returns the values of a pattern at all large sizes. They are cached: the oracle computes them
+   once for all kernels. */
 static const uint32_t *large_values(const struct oracle_kind *kind, size_t pattern,
                                     const unsigned char *block, size_t count) {
     static struct {

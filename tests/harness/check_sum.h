@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks that every kernel of carry_sum() and carry_crc32c() must pass. They judge by the
- * oracle of its kind and by traps, print nothing and return a verdict.
+ * The checks that every kernel of carry_sum() and carry_crc32c() must pass. They compare results
+ * with an oracle's, detect accesses outside the run by faults, print nothing and return a verdict.
  */
 #ifndef CARRY_TESTS_CHECK_SUM_H
 #define CARRY_TESTS_CHECK_SUM_H
@@ -15,16 +15,18 @@
 typedef struct verdict sum_check(const struct oracle_kind *oracle, carry_sum_fn *sum,
                                  const struct effort *effort);
 
-/* Checks sizes 0 to 4,096 at 64 offsets, six seeds, on random data, zeros and ones. */
+/* Checks sizes 0 to 4,096 at 64 offsets, on random data, zeros and ones, with six seeds; below
+ * level long with two of them. */
 sum_check check_values;
 
-/* Checks sizes 0 to 4,096 on every pattern at a few offsets: data that causes carries. */
+/* Checks sizes 0 to 4,096 on every pattern at a few offsets. Most patterns cause carries. */
 sum_check check_carries;
 
 /* Checks sizes sampled up to 1 MiB, on every pattern. */
 sum_check check_sampled;
 
-/* Checks sizes at which accumulators overflow: 80 MiB, 4 GiB at level long. */
+/* Checks sizes at which accumulators overflow: from 2 MiB to 16 MiB (level short), 80 MiB (medium)
+ * or 4 GiB (long). */
 sum_check check_large;
 
 /* Checks that no byte outside the run is read: a forbidden page is after it, then before it. */

@@ -67,7 +67,7 @@ struct buffer {
 
 static struct buffer source, target;
 
-/* Returns the previous contents of the target. They differ from the source in every byte. */
+/* Returns the random previous contents of the target. */
 static const struct buffer *noise_buffer(void) {
     static struct buffer bytes;
     static bool filled;
@@ -77,7 +77,8 @@ static const struct buffer *noise_buffer(void) {
     return &bytes;
 }
 
-/* Copies `size` bytes from offset `from` of the source to offset `to` of the target. */
+/* Copies `size` bytes from offset `from` of the source to offset `to` of the target. Checks the
+   copy, the bytes around it and the sum. */
 static bool copy_case(struct trial *trial, size_t size, size_t from, size_t to, uint32_t seed,
                       uint16_t wanted) {
     const unsigned char *src = source.bytes + MARGIN_BYTES + from;
@@ -95,7 +96,8 @@ static bool copy_case(struct trial *trial, size_t size, size_t from, size_t to, 
     return oracle_fold(sum) == wanted || fail_sum_copy_case(trial, "sums wrongly");
 }
 
-/* Copies the sizes that the effort selects up to `max`, from one offset to each `stride`th one. */
+/* Copies the sizes that the effort selects up to `max`, from offset `from` to every `stride`-th
+   offset. */
 static bool copy_growing(struct trial *trial, size_t from, size_t max, size_t stride) {
     const uint32_t seed = (uint32_t)rng_next();
     const unsigned char *src = source.bytes + MARGIN_BYTES + from;
@@ -286,7 +288,8 @@ void sum_copy_check_all(carry_sum_copy_fn *copy, const struct effort *effort, co
 #define SLICE_MAX   600
 #define ARENA_BYTES (SLICE_COUNT * (SLICE_MAX + MARGIN_BYTES))
 
-/* Fills slices that follow each other, up to MARGIN_BYTES apart. Empty ones may have no address. */
+/* Fills slices that follow each other, less than MARGIN_BYTES apart. Empty slices may have no
+   address. Returns the number of slices. */
 static size_t random_slices(struct carry_slice *slices, const unsigned char *arena) {
     const size_t count = rng_below(SLICE_COUNT + 1);
     for (size_t i = 0; i < count; i++) {
@@ -361,7 +364,7 @@ struct verdict check_sum_copy_iov(sum_copy_iov_fn *copy, const struct effort *ef
 
 /*
  * Copies a run that ends `missing_from` bytes after the end of the source's memory and `missing_to`
- * bytes after the end of the target's.
+ * bytes after the end of the target's memory. Checks the result, the copied bytes and the sum.
  */
 static bool try_case(struct trial *trial, size_t size, size_t missing_from, size_t missing_to) {
     const struct sides *at = open_sides();
@@ -398,8 +401,8 @@ static bool try_at(struct trial *trial, size_t size, size_t missing) {
 /*
  * Returns the next number of missing bytes to try. Up to FEW_MAX bytes, which are two blocks of
  * scalar code, kernels treat each byte differently. Above that, faults anywhere in a vector take
- * the same branch, so one byte of each suffices. Masked vectors at both ends get more, because
- * their branch depends on their size.
+ * the same branch, so one byte of each vector suffices. Masked vectors at both ends are tried at
+ * more bytes, because their branch depends on their size.
  */
 static size_t next_missing(const struct trial *trial, size_t size, size_t missing) {
     const bool at_end = missing < 64 || size - missing < 64;
@@ -408,8 +411,8 @@ static size_t next_missing(const struct trial *trial, size_t size, size_t missin
     return size <= FEW_MAX ? missing + 1 : effort_next(trial->effort, missing, at_end ? 4 : 16);
 }
 
-/* Tries every size up to DENSE_MAX that the effort selects. Larger sizes repeat what kernels do
-   with some vectors, so few are tried. */
+/* Tries every size up to DENSE_MAX that the effort selects. Larger sizes run the same code for more
+   vectors, so few are tried. */
 static bool try_sizes(struct trial *trial) {
     for (size_t size = 0; size <= DENSE_MAX; size = effort_next_size(trial->effort, size))
         for (size_t missing = 0; missing <= size; missing = next_missing(trial, size, missing))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of copies that compute the sum of the copied bytes. Like those of check_sum.h, they judge
- * by the oracle and by traps, and return a verdict.
+ * Checks of copies that compute the sum of the copied bytes. Like the checks of check_sum.h, they
+ * compare sums with an oracle, detect accesses outside the ranges by faults, and return a verdict.
  */
 #ifndef CARRY_TESTS_CHECK_SUM_COPY_H
 #define CARRY_TESTS_CHECK_SUM_COPY_H
@@ -14,20 +14,20 @@
 typedef struct verdict sum_copy_check(carry_sum_copy_fn *copy, const struct effort *effort);
 
 /*
- * Checks sizes 0 to 1,024 at all 64 alignments of either side, at level long at all 64 x 64: copies
- * are exact, no other byte is written, and the sum is right.
+ * Checks sizes 0 to 1,024 at all 64 alignments of either side (at level long, at all 4,096 pairs):
+ * copies are exact, no other byte is written, and the sum is right.
  */
 sum_copy_check check_sum_copy_alignments;
 
 /*
- * Checks sizes to 4,096 on every pattern, and some to 3 MiB, with data that cause carries: none
- * may be lost.
+ * Checks sizes up to 4,096 on every pattern, and some up to 3 MiB, with data that cause carries: no
+ * carry may be lost.
  */
 sum_copy_check check_sum_copy_patterns;
 
 /*
- * Checks that nothing outside the source is read, and nothing outside the target written: both lie
- * between forbidden pages.
+ * Checks that nothing outside the source is read, and nothing outside the target is written.
+ * Both lie between forbidden pages.
  */
 sum_copy_check check_sum_copy_edges;
 
@@ -53,10 +53,10 @@ struct verdict check_sum_copy_iov(sum_copy_iov_fn *copy, const struct effort *ef
 typedef size_t sum_copy_try_fn(void *dst, const void *src, size_t size, uint32_t *sum);
 
 /*
- * Tries a forbidden page at every byte of the source and of the target for sizes to 256, and at
- * some bytes of larger sizes (at level long at every byte to 1,024), where faults can be handled.
- * Bytes before the first unreachable one must be copied, later bytes unchanged, and their number
- * returned.
+ * Tries a forbidden page at every byte of the source and of the target for sizes up to 256 (at
+ * level long, up to 1,024), and at some bytes of larger sizes, where faults can be handled. The
+ * bytes before the first unreachable byte must be copied, later bytes must be unchanged, and the
+ * number of bytes left must be returned.
  */
 struct verdict check_sum_copy_try(sum_copy_try_fn *copy, const struct effort *effort);
 

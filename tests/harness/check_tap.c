@@ -28,7 +28,7 @@ static const struct program {
     void (*run)(void);
     const char *point; /* CARRY_TEST_POINT, or NULL */
     int status;
-    unsigned commands;  /* the lines with commands that repeat a point */
+    unsigned commands;  /* number of lines with commands that repeat a point */
     const char *output; /* without these lines */
 } programs[] = {
     {"conditions that are true print nothing, and are evaluated once, in order", pass_all, NULL, 0,
@@ -117,7 +117,7 @@ static const struct program {
 
 #define PROGRAMS (sizeof programs / sizeof *programs)
 
-/* The output of a child process. */
+/* The exit status and the output of a child process. */
 struct run {
     int status;
     char output[16384];
@@ -227,10 +227,7 @@ void check_tap_report(void) {
     report_command();
 }
 
-/*
- * --- The programs; their line numbers are those of files that Meson compiles in the build folder
- * ---
- */
+/* --- The programs. #line gives them paths as Meson passes them to the compiler --- */
 
 static const int three = 3;
 static const char text[] = "one\n\"\xff\\";

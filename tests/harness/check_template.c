@@ -171,7 +171,7 @@ static void choose_fields(struct scene *scene) {
     }
 }
 
-/* Sets or removes UDP's checksums, regardless of the example. */
+/* Sets or removes the checksums of UDP at random, whether or not the example frame has them. */
 static void choose_checksums(const struct carry_frame *frame) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     size_t count = carry_packet_walk(frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
@@ -181,7 +181,7 @@ static void choose_checksums(const struct carry_frame *frame) {
     template_seal(frame);
 }
 
-/* Fills in values. Extreme ones cause the carries and zeros that random values seldom cause. */
+/* Fills in values. Extreme values cause the carries and zeros that random ones seldom cause. */
 static void choose_values(const struct scene *scene, uint8_t *values) {
     static const int extremes[] = {0, 0xff};
     rng_fill(values, scene->values_size);
@@ -189,7 +189,7 @@ static void choose_values(const struct scene *scene, uint8_t *values) {
         memset(values, extremes[rng_below(2)], scene->values_size);
 }
 
-/* Writes the values and the checksums in `now` to the packet `before`. */
+/* Stores in `before` the written values, and the checksums that `now` contains. */
 static void apply_values(const struct scene *scene, const uint8_t *values, const uint8_t *now,
                          uint8_t *before) {
     struct carry_frame frame = template_frame(&scene->packet, now);
@@ -206,12 +206,13 @@ static void apply_values(const struct scene *scene, const uint8_t *values, const
 struct writes {
     struct scene *scene;
     carry_jit_write_fn *function;
-    void (*finish)(void *packet); /* as in the maker */
+    void (*finish)(void *packet); /* see struct template_maker */
     struct verdict *verdict;
 };
 
 /*
- * Writes `values` once. The writer has two arguments: the size is only needed by the checked call.
+ * Writes `values` once, and checks the packet. The generated function takes only the first two
+ * arguments; the checked call also passes a size.
  */
 static bool write_once(const struct writes *writes, uint8_t *packet, const uint8_t *values) {
     const struct scene *scene = writes->scene;
@@ -257,7 +258,7 @@ static void write_often(void *argument) {
 
 /*
  * Tries values for which the innermost checksum becomes 0, and their neighbours. The field is a
- * word that it covers: such a value is the sum of the word and of the checksum.
+ * word that the checksum covers, so such a value is the sum of the word and the checksum.
  */
 static void write_zeros(void *argument) {
     const struct writes *writes = argument;
@@ -268,7 +269,7 @@ static void write_zeros(void *argument) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     for (uint32_t i = 0; i < 12 && writes->verdict->ok; i++) {
         size_t count = carry_packet_walk(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
-        bool swapped = i & 1; /* at odd offsets */
+        bool swapped = i & 1; /* for a word at an odd offset from the covered bytes */
         const uint8_t *word = packet + scene->fields[0].offset;
         uint32_t value = (uint32_t)word[swapped] << 8 | word[!swapped];
         value += sums[count - 1].stored + i / 4;
@@ -279,7 +280,7 @@ static void write_zeros(void *argument) {
     }
 }
 
-/* Makes a function of the fields, and lets `body` call it. */
+/* Makes a function for the fields, and lets `body` call it. */
 static void check_fields(const struct template_maker *maker, struct scene *scene,
                          void (*body)(void *writes), struct verdict *verdict) {
     struct carry_jit_template_spec spec = {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The check that functions made of templates must pass: packets of several stacks of headers,
- * random fields of them, many consecutive writes into the same packet. After each write, every
- * checksum must have its previous verdict, good or absent, and no other byte may differ.
+ * The check that functions made from templates must pass. It makes a packet with a stack of
+ * headers, chooses random fields, and writes many times in a row to the same packet. After each
+ * write, every checksum must have its previous verdict, which is never bad, and no byte outside
+ * the fields and the checksums may differ.
  */
 #ifndef CARRY_TESTS_CHECK_TEMPLATE_H
 #define CARRY_TESTS_CHECK_TEMPLATE_H
@@ -18,7 +19,7 @@
 struct template_stack {
     const char *name;
     const char *bytes; /* in hexadecimal, variable bytes in brackets. Checksums of 0 that mean
-                          "absent" remain; others are corrected */
+                          "absent" remain; other checksums are corrected */
     const char *verdicts;
     uint32_t linktype; /* 0 means Ethernet */
 };
@@ -40,7 +41,7 @@ void template_packet(struct template_packet *packet, const struct template_stack
 /* Returns a frame of `data`, or of the packet's own bytes if `data` is NULL. */
 struct carry_frame template_frame(const struct template_packet *packet, const void *data);
 
-/* Corrects the checksums from the innermost outwards, except absent ones. */
+/* Corrects the checksums from the innermost outwards, except absent and illegal ones. */
 void template_seal(const struct carry_frame *frame);
 
 /* carry_jit_template() and carry_jit_release(), or replacements. */
@@ -48,7 +49,7 @@ struct template_maker {
     int (*make)(const struct carry_jit_template_spec *spec, const struct carry_jit **jit);
     void (*release)(const struct carry_jit *jit);
     void (*finish)(void *packet); /* NULL, or called after each write, for mutants that need more
-                                     stack than that of call.h */
+                                     stack than call.h provides */
 };
 
 struct verdict check_template(const struct template_maker *maker,

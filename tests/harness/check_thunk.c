@@ -26,7 +26,7 @@ static struct seen {
     unsigned calls;
     const struct carry_thunk *thunk;
     struct carry_thunk_call call;
-    uint8_t vectors[8][64]; /* the vectors that it received */
+    uint8_t vectors[8][64];
     uint64_t stack[2];
     uint64_t flags;
     struct registers registers;
@@ -67,8 +67,8 @@ static void change_call(struct carry_thunk_call *call, size_t vectors) {
 }
 
 /*
- * Records what a callback received, and overwrites registers. Only loops over bytes run in
- * between; they need no replay.
+ * Records what a callback received, changes the call, and overwrites registers. The replay is
+ * paused until the last load of registers, because its single steps are slow.
  */
 static void record_callback(struct seen *to, size_t vectors, const struct carry_thunk *thunk,
                             struct carry_thunk_call *call) {
@@ -119,13 +119,13 @@ static size_t vector_width(uint64_t in_use) {
     return in_use & BIT(ZMM_HI256) ? 64 : in_use & BIT(AVX) ? 32 : 16;
 }
 
-/* Returns whether the width of the vectors in use is exact. In emulators, XGETBV(1) reports
-   everything as in use. */
+/* Returns whether the reported width of the vectors in use is exact. In emulators, XGETBV(1)
+   reports all components as in use. */
 static bool width_is_exact(void) {
     return registers_tell_use() || !carry_cpu_has("fast_xgetbv1");
 }
 
-/* Copies the first `size` bytes of vector `index`. */
+/* Copies the parts of vector `index` that are in use. The other bytes of `to` become 0. */
 static void copy_vector(const struct registers *registers, size_t index, uint8_t to[64]) {
     static const struct {
         unsigned component;
@@ -142,7 +142,7 @@ static void copy_vector(const struct registers *registers, size_t index, uint8_t
                    rows[i].bytes);
 }
 
-/* Compares vectors after a callback that received, and changed, vectors of some size. */
+/* Compares vectors after a callback that received, and changed, the first bytes of each vector. */
 static bool compare_vectors(const struct registers *a, const struct registers *b, size_t count,
                             const struct seen *by, const char *where, struct verdict *verdict) {
     const size_t size = by->call.vector_size;
@@ -156,7 +156,7 @@ static bool compare_vectors(const struct registers *a, const struct registers *b
             if (left[j] != right[j])
                 return verdict_fail(verdict, "vector %zu differs %s at byte %zu; ", i, where, j);
     }
-    /* A load of a wide vector includes all narrower ones. */
+    /* Loading a wide vector also loads all narrower ones. */
     uint64_t loaded = size == 64 ? UPPERS : size == 32 ? BIT(AVX) : 0;
     uint64_t more = registers_in_use(b) & ~(loaded | registers_in_use(a)) & UPPERS;
     return !more || !registers_tell_use() ||
@@ -175,7 +175,6 @@ static bool is_clean(const struct registers *registers, const char *where,
            verdict_fail(verdict, "upper halves are dirty in %s; ", where);
 }
 
-/* Checks what a callback received. */
 static bool callback_received(const struct seen *by, const char *name,
                               const struct registers *registers, size_t vectors,
                               struct verdict *verdict) {
@@ -297,7 +296,7 @@ static bool around_once(const void *entry, size_t words, struct verdict *verdict
 
 /*
  * Returns n: one of n calls is replayed. A thunk's branches depend only on the width of the vectors
- * in use. There are three widths, so some sets of components suffice to meet each often.
+ * in use. There are only three widths, so a sample of the calls has each of them often.
  */
 static size_t replay_share(void) {
     return effort_chosen()->all ? 4 : 8;
@@ -330,7 +329,7 @@ static bool try_subsets(const void *entry, once_fn *once, struct verdict *verdic
     return true;
 }
 
-/* Puts one byte of one vector in use. */
+/* Tries a call whose vectors' upper halves are zero, except one byte in `component`. */
 static bool try_byte(const void *entry, once_fn *once, unsigned component, size_t byte,
                      struct verdict *verdict) {
     size_t size;
@@ -424,7 +423,7 @@ struct verdict check_thunk_unprepared(const void *entry) {
 
 /* --- Thunks for any point of a program --- */
 
-/* Returns the components that carry_thunk_any preserves, of those that can be loaded. */
+/* Returns the components that can be loaded and that carry_thunk_any preserves. */
 static uint64_t kept_at_any(void) {
     return registers_components() & carry_xstate_default();
 }
@@ -438,7 +437,7 @@ static bool is_ready(const struct seen *by, struct verdict *verdict) {
     return is_clean(&by->registers, "enter", verdict);
 }
 
-/* Checks the use of the components that the thunk preserves. */
+/* Checks that the call puts no component in use that the thunk preserves. */
 static bool same_use_at_any(struct verdict *verdict) {
     const uint64_t in_use = registers_in_use(&registers_in);
     const uint64_t more =

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of thunks (carry/thunk.h), by entry: the library's own, or a mutant's. They run with the
- * features in effect, and try every set of known components in use.
+ * Checks of thunks (carry/thunk.h). Each check takes one entry: the library's own, or a mutant's.
+ * The checks run with the features in effect. The checks of enter, around and any try every set of
+ * components in use, or a sample of the sets while another CPU is replayed.
  */
 #ifndef CARRY_TESTS_CHECK_THUNK_H
 #define CARRY_TESTS_CHECK_THUNK_H
@@ -31,7 +32,7 @@ size_t check_thunk_steps(void);
 
 /* --- In assembly --- */
 
-/* The parts of a stub, which makes an entry a thunk. */
+/* Two stubs, the descriptor that they pass, and the entry to which they jump. */
 extern struct carry_thunk check_thunk_descriptor;
 extern const void *check_thunk_entry;
 extern const char check_thunk_stub[];

@@ -23,7 +23,7 @@ static struct seen {
     uint8_t vectors[8 * 256];
 } entered, left;
 
-/* The changes that callbacks make, by exclusive or. */
+/* The number that callbacks combine with arguments and results by exclusive or. */
 static uint64_t change;
 
 __asm__(".text\n"
@@ -79,7 +79,10 @@ static void record_leave(const struct carry_thunk *thunk, struct carry_thunk_cal
 
 /* --- Expectations --- */
 
-/* Compares `size` bytes of vectors `first` to `last`; if `changed`, they differ by the change. */
+/*
+ * Compares `size` bytes of each vector from `first` to `last`. If `changed`, `b` must contain the
+ * change that callbacks make.
+ */
 static bool same_vectors(const struct whole *a, const struct whole *b, size_t first, size_t last,
                          size_t size, bool changed, const char *where, struct verdict *verdict) {
     const size_t bytes = whole_vector_bytes();

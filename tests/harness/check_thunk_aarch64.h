@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of thunks on AArch64, by entry: the library's own, or a mutant's. `whole`: they preserve
- * the arguments, results and saved registers of functions of any procedure call standard.
+ * Checks of thunks on AArch64. Each check takes one entry: the library's own, or a mutant's. With
+ * `whole`, thunks must preserve the arguments, results and saved registers of functions of any
+ * procedure call standard.
  */
 #ifndef CARRY_TESTS_CHECK_THUNK_AARCH64_H
 #define CARRY_TESTS_CHECK_THUNK_AARCH64_H
@@ -40,7 +41,7 @@ void check_thunk_note_enter(struct carry_thunk_call *call);
 void check_thunk_note_leave(struct carry_thunk_call *call);
 struct verdict check_thunk_hooked(const void *function, bool enters, bool leaves);
 
-/* The text of a stub, which makes an entry a thunk. */
+/* A stub, the descriptor that it passes, and the entry to which it jumps. */
 extern struct carry_thunk check_thunk_descriptor;
 extern const void *check_thunk_entry;
 extern const char check_thunk_stub[];

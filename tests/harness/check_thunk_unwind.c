@@ -40,7 +40,7 @@ static _Unwind_Reason_Code visit_frame(struct _Unwind_Context *context, void *da
         if (_Unwind_GetGR(context, kept[i].number) != kept[i].value)
             search->failure = "finds another value in a register";
     if (_Unwind_GetCFA(context) !=
-        steps.stack_pointer) /* the CFA of the called function is the rsp of this one */
+        steps.stack_pointer) /* the CFA of the callee is the rsp of this frame */
         search->failure = "finds another stack pointer";
     return _URC_END_OF_STACK;
 }
@@ -55,7 +55,7 @@ static void on_thunk_step(int signal, siginfo_t *info, void *data) {
     (void)signal, (void)info;
     const ucontext_t *context = data;
     const uintptr_t at = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-    /* After the call nothing need be found. */
+    /* Outside the call, a backtrace need not find the caller. */
     const bool inside =
         context->uc_mcontext.gregs[REG_RSP] < (greg_t)steps.stack_pointer &&
         (at < (uintptr_t)check_thunk_step_return || at >= (uintptr_t)check_thunk_step_end);

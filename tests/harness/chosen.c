@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replaces the measurements of `carry bench`, by the linker's --wrap: its output is tested with
- * chosen values, on any machine. Environment variables choose them:
+ * Replaces the measurements of `carry bench` by means of the linker's --wrap, so that its output
+ * can be tested with chosen values on any machine. Environment variables choose these values:
  *
- * CARRY_CHOSEN          the times: one of the names below; without it, the tool is unchanged
+ * CARRY_CHOSEN          the times: one of the names below; without it, times are measured
  * CARRY_CHOSEN_KERNELS  the number of kernels in each table
  */
 #include <math.h>
@@ -26,13 +26,14 @@
 /* Returns the nanoseconds of a subject; `round` and `rounds` are for times that vary. */
 typedef double chosen_fn(size_t subject, size_t round, size_t rounds);
 
-/* Returns times that are each five characters wide. */
+/* Returns times that are each printed with five characters. */
 static double times_widest(size_t subject, size_t round, size_t rounds) {
     (void)round, (void)rounds;
     return subject % 2 ? 99999.4 : 12.34e6;
 }
 
-/* Returns times whose neighbours have the largest and the smallest quotients possible. */
+/* Returns times that alternate between extremes, so that their quotients are the largest and the
+   smallest possible. */
 static double times_apart(size_t subject, size_t round, size_t rounds) {
     (void)round, (void)rounds;
     return subject % 2 ? 12.34e6 : 0.02;
@@ -43,13 +44,13 @@ static double times_narrowest(size_t subject, size_t round, size_t rounds) {
     return 0.001;
 }
 
-/* Returns times that are equal to a hundredth. */
+/* Returns times that differ by less than 1%. */
 static double times_quiet(size_t subject, size_t round, size_t rounds) {
     (void)subject, (void)rounds;
     return 500 + (double)(round % 5);
 }
 
-/* Returns times that lose a time slice to another program in half of the rounds. */
+/* Returns times as measured while another program takes a time slice in half of the rounds. */
 static double times_noisy(size_t subject, size_t round, size_t rounds) {
     (void)rounds;
     return (round + subject) % 2 ? 4e6 : 500;
@@ -101,8 +102,8 @@ static struct bench_stats chosen_stats(size_t subject) {
     return bench_stats(samples, count);
 }
 
-/* Returns the excess of windows with a commit over those without; the latter are the first
-   subject. */
+/* Returns how much longer windows with a commit take than windows without one. Windows without
+   a commit have the times of subject 0. */
 static struct bench_stats chosen_excess(size_t subject) {
     double with[100], without[100];
     const size_t count = sizeof with / sizeof *with;
@@ -154,7 +155,8 @@ struct live_outcome __real_live_run(const char *const *command, const char *read
 struct live_outcome __wrap_live_run(const char *const *command, const char *ready,
                                     const struct live_trial *trial);
 
-/* Returns packets as frequent as the time demands: none at all, or more than any network has. */
+/* Returns results that follow from the chosen time: for example no packet at all, or more packets
+   than any network carries. */
 struct live_outcome __wrap_live_run(const char *const *command, const char *ready,
                                     const struct live_trial *trial) {
     if (!chosen_times())
@@ -174,8 +176,8 @@ struct live_outcome __wrap_live_run(const char *const *command, const char *read
 pid_t __real_wait4(pid_t pid, int *status, int options, struct rusage *used);
 pid_t __wrap_wait4(pid_t pid, int *status, int options, struct rusage *used);
 
-/* Sets the CPU time of a program. One that ran for less than the system's clock tick has none at
-   all. */
+/* Sets the CPU time of a program to the chosen time, in whole seconds. It may be 0, as for a
+   program that runs for less than a clock tick. */
 pid_t __wrap_wait4(pid_t pid, int *status, int options, struct rusage *used) {
     const pid_t ended = __real_wait4(pid, status, options, used);
     if (chosen_times())
@@ -190,7 +192,7 @@ static size_t wanted_kernels(void) {
     return text ? strtoul(text, NULL, 10) : 0;
 }
 
-/* Returns sixteen characters, like the longest names. */
+/* Returns a name of sixteen characters, as long as the longest real ones. */
 static const char *made_up_name(size_t index) {
     static char names[KERNELS_MAX][64];
     snprintf(names[index], sizeof names[index], "made_up_kernel%02zu", index);
@@ -198,8 +200,8 @@ static const char *made_up_name(size_t index) {
 }
 
 /*
- * Lists the first kernel of a table under other names, so that any CPU can run all; the last is
- * chosen.
+ * Lists the first kernel of a table under other names, so that any CPU can run all of them; the
+ * last one is chosen.
  */
 #define WRAP_KERNELS(function, type)                                                               \
     bool __real_##function(size_t index, struct type *kernel);                                     \

@@ -3,7 +3,8 @@
  * void context_probe_call(struct context_probe *probe);
  * void context_probe_spin(struct context_probe *probe);
  *
- * Both reset vectors, x87 and their control words to the values of a new process.
+ * Before they return, both reset vectors, x87 and their control words to the values of a new
+ * process.
  */
 #include "base/asm.h"
 #include "harness/context_x86_64.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The offsets in struct context_probe, for context_x86_64.S and C. */
+/* The offsets in struct context_probe, for assembly and C. */
 #ifndef CARRY_TESTS_CONTEXT_X86_64_H
 #define CARRY_TESTS_CONTEXT_X86_64_H
 
@@ -15,7 +15,7 @@
 #define STATE_REGISTERS 0 /* rax, rbx, rcx, rdx, rsi, rdi, rbp, r8 to r15 */
 #define STATE_FLAGS     120
 #define STATE_RED_ZONE  128
-#define STATE_IMAGE     256 /* as XSAVE or FXSAVE stores it, apart from alignment of the struct */
+#define STATE_IMAGE     256 /* as XSAVE or FXSAVE stores it */
 #define STATE_BYTES     4608
 
 #ifndef __ASSEMBLER__
@@ -47,12 +47,13 @@ _Static_assert(sizeof(struct context_probe) == PROBE_BYTES &&
                "as assembly knows it");
 
 /*
- * Calls function(arguments) with the registers of `before`. Stores in `after` the registers that
- * calls preserve, and all extended state.
+ * Calls function(arguments) with the registers of `before`. Stores its result in `result`, and in
+ * `after` the registers that calls preserve, the flags, and all extended state.
  */
 void context_probe_call(struct context_probe *probe);
 
-/* Holds all of `before` in the registers for a while, then stores the registers in `after`. */
+/* Holds all of `before`, except rcx, in the registers and the red zone for a while, then stores
+ * both in `after`. */
 void context_probe_spin(struct context_probe *probe);
 
 #endif

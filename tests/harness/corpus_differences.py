@@ -2,7 +2,7 @@
 """Differences between the verdicts of carry and tshark on the shared captures, with the reasons
 (test_corpus.py)."""
 
-Row = tuple[str, str, str, str, int]  # file, protocol, our verdicts, tshark's verdicts, frames
+Row = tuple[str, str, str, str, int]  # file, protocol, carry's verdicts, tshark's verdicts, frames
 
 REASONS: dict[str, list[Row]] = {
     "BIG TCP: tshark stops at UDP length 0": [

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Second sources about this CPU: the compiler's run-time library and the CPU's own name; also
- * states of the CPU that compilers never produce.
+ * Reports about this CPU from sources other than the library: the compiler's run-time library, and
+ * the CPU's own name. Also puts the CPU into states that compilers never produce.
  */
 #ifndef CARRY_TESTS_CPU_H
 #define CARRY_TESTS_CPU_H
@@ -22,22 +22,21 @@ bool cpu_tracks_use(void);
 #define CPU_BRAND_BYTES 49
 
 /*
- * Copies the CPU's name from its registers, with all blanks, or the emulator's configured name; ""
- * if there is none. Returns false if there is no second source.
+ * Copies the CPU's name as its registers contain it, with all blanks, or as the emulator is
+ * configured; "" if there is none. Returns false if only the library knows the name.
  */
 bool cpu_brand(char brand[CPU_BRAND_BYTES]);
 
-/*
- * Load from an address while the direction flag is set, where it exists; return whether it is set.
- */
+/* Loads from an address while the direction flag is set, where the CPU has one. */
 void cpu_load_downwards(const volatile int *address);
+
+/* Returns whether the direction flag is set, and clears it. */
 bool cpu_goes_down(void);
 
-/*
- * Load from an address while a number is on the x87 stack, where one exists; return whether the
- * stack is empty.
- */
+/* Loads from an address while a number is on the x87 stack, where the CPU has one. */
 void cpu_load_onto_x87(const volatile int *address);
+
+/* Returns whether the x87 stack is empty. */
 bool cpu_x87_is_empty(void);
 
 #endif

@@ -58,8 +58,8 @@ bool cpu_goes_down(void) {
     return flags & DIRECTION;
 }
 
-/* Loads while a number is on the x87 stack. The number remains there if the load faults, unknown to
-   the compiler. */
+/* Loads while a number is on the x87 stack. If the load faults, the number remains there, and the
+   compiler does not know. */
 void cpu_load_onto_x87(const volatile int *address) {
     int value;
     __asm__ volatile("fld1; movl %1, %0; fstp %%st(0)" : "=r"(value) : "m"(*address));

@@ -18,11 +18,11 @@ struct instruction {
     uint8_t opcode;
     uint8_t prefix;
     unsigned length; /* vector length: 128 << length bits */
-    unsigned digit;  /* three bits of ModRM */
-    unsigned reg;    /* the same bits with their extension: up to 31 */
+    unsigned digit;  /* bits 3 to 5 of ModRM */
+    unsigned reg;    /* `digit` with its extension: up to 31 */
     bool is_memory;
     uintptr_t address;  /* of the memory operand, if no immediate follows */
-    const uint8_t *end; /* the end, before any immediate */
+    const uint8_t *end; /* the end of the instruction without its immediate */
 };
 
 struct instruction decode(const greg_t *registers);

@@ -36,7 +36,7 @@ static const char *signal_name(int signal) {
     return caught[i].name;
 }
 
-/* Runs the handler on its own stack: the code under test may have damaged its stack. */
+/* Installs handlers that run on a separate stack: the code under test may have damaged its own. */
 static void install_handlers(struct sigaction *old) {
     static unsigned char stack[1 << 16];
     const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};

@@ -9,17 +9,17 @@
 struct fault {
     int signal;
     const char *name;  /* "SIGSEGV" */
-    uintptr_t address; /* the accessed address, or that of the instruction */
+    uintptr_t address; /* the accessed address, or the address of the instruction */
 };
 
 /*
- * Runs body(argument). Returns false if it faulted, and describes this in `fault`. Only for one
- * thread at a time; calls may not be nested.
+ * Runs body(argument). Returns whether it returned; if it faulted, describes the fault in `fault`.
+ * Only for one thread at a time; calls may not be nested.
  */
 bool fault_catch(void (*body)(void *), void *argument, struct fault *fault);
 
-/* Returns whether valgrind runs this program. It reports a fault as an error of the program, caught
-   or not. */
+/* Returns whether valgrind runs this program. Valgrind reports each fault as an error of the
+ * program, caught or not. */
 bool fault_under_valgrind(void);
 
 /*

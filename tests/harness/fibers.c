@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A sanitizer that checks switches only. It defines AddressSanitizer's functions of the same names,
- * overwrites what calls may overwrite, and ends the test if an impossible switch is reported.
+ * A sanitizer that checks switches only. It replaces AddressSanitizer's functions for switches,
+ * overwrites registers that calls may overwrite, and ends the test if an impossible switch is
+ * reported.
  */
 #include <carry/context.h>
 

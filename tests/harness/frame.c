@@ -54,6 +54,11 @@ void set16(struct frame *frame, uint32_t offset, uint32_t value) {
     frame->bytes[offset + 1] = (uint8_t)value;
 }
 
+void add16(struct frame *frame, uint32_t offset, uint32_t value) {
+    const uint32_t sum = get16(frame, offset) + value;
+    set16(frame, offset, (sum & UINT16_MAX) + (sum >> 16));
+}
+
 struct frame *start(const char *hex) {
     static struct frame frame;
     frame.size = 0;
@@ -217,7 +222,7 @@ static bool cut_agrees(const struct result *cut, const struct result *whole) {
     return true;
 }
 
-/* Tries every cut of a small frame; of a large one, those in the headers and some others. */
+/* Tries every cut of a small frame; of a large frame, the cuts in the headers and some others. */
 static bool cuts_agree(const struct frame *frame, const struct result *whole) {
     for (uint32_t captured = 0; captured < frame->size; captured += captured < 400 ? 1 : 997) {
         struct result cut = check_cut(frame, captured);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Frames for the tests of the packet walk. They are made field by field, with checksums from the
- * slow oracle, and checked next to guard pages, whole and cut at every length: a cut may hide a
+ * slow oracle, and checked next to guard pages, whole and cut at many lengths: a cut may hide a
  * verdict, but must not change one. Names are short, because every line of those tests uses them.
  *
  * Bytes and addresses are given in hexadecimal, with blanks for legibility: "45 00 0014".
@@ -49,8 +49,10 @@ enum { ICMP = 1, IGMP = 2, TCP = 6, UDP = 17, ESP = 50, AH = 51, ICMPV6 = 58, UD
 
 /* --- Making frames --- */
 
-/* Restarts the only frame there is, with these bytes. It is Ethernet and complete, unless the
-   caller sets its members. */
+/*
+ * Restarts the only frame, with these bytes. Its link type is Ethernet and it is complete, unless
+ * the caller sets its members.
+ */
 struct frame *start(const char *hex);
 
 /* Appends bytes and returns their offset, as do put_ip() and the functions after it. */
@@ -62,7 +64,13 @@ void put_many(struct frame *frame, uint32_t count, uint8_t first, uint8_t step);
 uint32_t get16(const struct frame *frame, uint32_t offset);
 void set16(struct frame *frame, uint32_t offset, uint32_t value);
 
-/* Returns the sum of a pseudo-header: that of RFC 8200, which contains that of RFC 793. */
+/* Adds to the number at `offset`, in ones'-complement arithmetic. */
+void add16(struct frame *frame, uint32_t offset, uint32_t value);
+
+/*
+ * Returns the sum of the pseudo-header of RFC 8200. With IPv4 addresses, it equals the sum of the
+ * pseudo-header of RFC 793.
+ */
 struct oracle pseudo(const struct flow *flow, uint8_t protocol, uint32_t size);
 
 /* Stores at `field` the checksum of `size` bytes from `cover` on, continued from `oracle`. */
@@ -76,14 +84,11 @@ uint32_t put_ip(struct frame *frame, uint8_t protocol, uint32_t size);
 uint32_t put_ip_options(struct frame *frame, uint8_t protocol, uint32_t size, const char *options);
 uint32_t put_ipv6(struct frame *frame, uint8_t protocol, uint32_t size);
 
-/* Append a header of 20 or 8 bytes, and `size` bytes of data. */
+/* Append a header, of 20 bytes for TCP or 8 bytes for UDP, and `size` bytes of data. */
 uint32_t put_tcp(struct frame *frame, const struct flow *flow, uint32_t size);
 uint32_t put_udp(struct frame *frame, const struct flow *flow, uint32_t size);
 
-/*
- * Appends a whole packet: TCP over IPv4, which yields "ip good, tcp good", or over IPv6: "tcp
- * good".
- */
+/* Appends a whole TCP packet. Over IPv4 it yields "ip good, tcp good", over IPv6 "tcp good". */
 uint32_t put_inner(struct frame *frame, bool version6);
 
 /* --- Checking frames --- */
@@ -110,7 +115,8 @@ bool repairs(struct frame *frame, const struct result *result);
 
 /*
  * Adds a test point: the whole frame yields the expected verdicts, such as "ip good, udp
- * unverifiable/fragment", and cut frames nothing else. `name` is a printf format.
+ * unverifiable/fragment", and cut frames no verdicts that contradict them. `name` is a printf
+ * format.
  */
 void expect(const struct frame *frame, const char *expected, const char *name, ...)
     __attribute__((format(printf, 3, 4)));

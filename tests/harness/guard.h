@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory with a page on either side that faults when it is accessed: [end - n, end) catches reads
- * after a run of n bytes, [start, start + n) catches reads before it.
+ * Memory with a page on either side that faults when it is accessed. For a run of n bytes at
+ * end - n, accesses after it are caught; for a run at start, accesses before it.
  */
 #ifndef CARRY_TESTS_GUARD_H
 #define CARRY_TESTS_GUARD_H

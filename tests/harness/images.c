@@ -126,7 +126,8 @@ static uint32_t mxcsr_of(const struct carry_xstate_layout *layout, const uint8_t
     return is_loaded ? (uint32_t)image_get(image, IMAGE_MXCSR, 4) : 0x1f80;
 }
 
-/* Returns the registers of a component as XRSTOR would load them. */
+/* Writes the registers of a component to `registers` as XRSTOR would load them. Returns their
+   size. */
 static size_t registers_of(const struct carry_xstate_layout *layout, const uint8_t *image,
                            unsigned component, uint8_t *registers) {
     bool in_use = has_component(in_use_of(layout, image), component);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/machines.h"
 
-/* Defines a component that every CPU has with this size, at its own offset. */
+/* Define components that have the same size on every CPU, but different offsets. */
 #define AVX(at)       [CARRY_XSTATE_AVX] = {.size = 256, .offset = (at)}
 #define BNDREGS(at)   [CARRY_XSTATE_BNDREGS] = {.size = 64, .offset = (at)}
 #define BNDCSR(at)    [CARRY_XSTATE_BNDCSR] = {.size = 64, .offset = (at)}
@@ -19,7 +19,7 @@
 #define CET_S [CARRY_XSTATE_CET_S] = {.size = 24, .supervisor = true}
 #define LBR   [CARRY_XSTATE_LBR] = {.size = 808, .supervisor = true}
 
-/* Options of CPU generations: XSAVE, with XSAVEOPT, with compact areas, with XFD. */
+/* Features of generations of CPUs, in addition to XSAVE. */
 #define SINCE_SANDY_BRIDGE .xsaveopt = true
 #define SINCE_SKYLAKE      SINCE_SANDY_BRIDGE, .xsavec = true, .xgetbv1 = true, .xsaves = true
 #define SINCE_SAPPHIRE     SINCE_SKYLAKE, .xfd = true
@@ -122,8 +122,8 @@ static struct machine_cpuid option_bits(const struct carry_xstate_layout *layout
         {bits, 0, (uint32_t)layout->supervisor, (uint32_t)(layout->supervisor >> 32)}};
 }
 
-/* Returns the size, offset and flags of a component. One without a name in the library has a size
-   too. */
+/* Returns the size, offset and flags of a component. Components that the library does not name also
+   have a size. */
 static struct machine_cpuid part_of(const struct carry_xstate_layout *layout, uint32_t component) {
     if (component >= CARRY_XSTATE_COMPONENTS)
         return (struct machine_cpuid){{128, 832, 0, 0}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Machines with and without XSAVE, as CPUID and their kernels described them. */
+/* Machines with and without XSAVE, as CPUID, their kernels or a manual describe them. */
 #ifndef CARRY_TESTS_MACHINES_H
 #define CARRY_TESTS_MACHINES_H
 
@@ -8,8 +8,8 @@
 struct machine {
     const char *name;
     struct carry_xstate_layout layout;
-    uint32_t compact_size; /* of an image of all of `layout.user`; 0 if the machine has no compact
-                              form */
+    uint32_t compact_size; /* of an image with all components of `layout.user`; 0 if the machine has
+                              no compact form */
 };
 
 #define MACHINES 11

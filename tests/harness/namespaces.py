@@ -63,7 +63,7 @@ class Namespace:
         return done.stdout
 
     def socket(self, family: int, kind: int, protocol: int = 0) -> socket.socket:
-        """Returns a socket that belongs to the namespace, for use in this process."""
+        """Returns a socket that is in the namespace, for use in this process."""
         self.line.send(f"{family} {kind} {protocol}".encode())
         message, fds, _, _ = socket.recv_fds(self.line, 256, 1)
         assert fds, message.decode()

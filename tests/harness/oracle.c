@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Adds in one's complement: the carry out of the top is added at the bottom. */
+/* Adds in one's complement: a carry out of bit 15 is added at bit 0. */
 static uint16_t add_ones_complement(uint16_t a, uint16_t b) {
     uint32_t sum = (uint32_t)a + b;
     return (uint16_t)(sum > 0xffff ? sum - 0x10000 + 1 : sum);

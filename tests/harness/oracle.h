@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Internet checksum as RFC 1071 defines it, byte by byte: every kernel is judged by it. It
- * shares no code with the library, not even the fold, and must not be optimised.
+ * The Internet checksum as RFC 1071 defines it, computed byte by byte: the results of every kernel
+ * are compared with it. It shares no code with the library, not even the fold, and must not be
+ * optimised.
  *
  * Values are as the library returns them: 16 bits in memory order, not inverted. A value is 0 only
  * if every byte and the seed are 0.

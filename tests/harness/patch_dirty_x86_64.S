@@ -7,9 +7,9 @@
  *
  * uint64_t patch_dirty(uint64_t vectors)
  *
- * Leaves garbage wherever a function may: in rcx, rdx, rsi, rdi, r8 to r11, in xmm0 to xmm15, if
- * vectors is 1 in zmm0 to zmm31 and k1 to k7, and in 512 bytes below the stack pointer. Stores 16
- * aligned bytes, like code of compilers that rely on an aligned stack.
+ * Leaves garbage wherever a function may: in rcx, rdx, rsi, rdi, r8 to r11, in xmm0 to xmm15, and
+ * in 512 bytes below the stack pointer. If vectors is 1, also leaves garbage in zmm16 to zmm31 and
+ * k1 to k7. Stores 16 aligned bytes, like code of compilers that rely on an aligned stack.
  */
 CARRY_FUNCTION patch_dirty
     movq    %rsp, %r11

@@ -9,7 +9,7 @@
     .section .text.patch_sites, "ax", %progbits
     .balign 4096
 
-/* Begins a function whose site, 4 bytes further, has `inside` bytes before a boundary. */
+/* Begins a function whose site starts 4 bytes later, `inside` bytes before a boundary. */
 .macro PLACE boundary, inside
     .balign \boundary
     .skip   \boundary - \inside - 4

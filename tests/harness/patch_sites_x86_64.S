@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sites at places that no compiler chooses: for each kind, one that begins at a cache line, one for
- * each of its inner bytes with that byte at the beginning of a line, and the same for pages.
+ * Sites at places that no compiler chooses: for each kind and each byte of a site, one site has
+ * this byte at the beginning of a cache line, and another one has it at the beginning of a page.
  * placed_x86_64.h describes them.
  */
 /* clang-format off */
@@ -11,7 +11,7 @@
     .section .text.patch_sites, "ax", @progbits
     .balign 4096
 
-/* Begins a function whose site, `before` bytes further, has `inside` bytes before a boundary. */
+/* Begins a function whose site starts `before` bytes later, `inside` bytes before a boundary. */
 .macro PLACE boundary, inside, before
     .balign \boundary
     .skip   \boundary - \inside - \before, 0xcc

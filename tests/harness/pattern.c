@@ -26,7 +26,7 @@ static void fill_ones(unsigned char *data, size_t size) {
     memset(data, 0xff, size);
 }
 
-/* Fills with ones and few random bytes. Carries are rare: the loss of any one is visible. */
+/* Fills with 0xff, except a few random bytes. */
 static void fill_sparse(unsigned char *data, size_t size) {
     memset(data, 0xff, size);
     for (size_t i = 0; i < size; i += 1 + rng_below(200))

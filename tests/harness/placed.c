@@ -84,12 +84,13 @@ int placed_commit(struct carry_key *key, uintptr_t value) {
 /* Shared by the threads of a check. */
 static struct {
     const struct placed_kind *kind;
-    /* A serial number, the state before and the state after: equal unless a commit is under way. */
+    /* A serial number, the state before a commit and the state after it. The states are equal
+       unless a commit is under way. */
     uint64_t phase;
     bool stop;
     size_t running; /* threads that have run all sites at least once */
     size_t wrong;
-    char text[160]; /* from the first thread that saw a wrong result */
+    char text[160]; /* a description of the first wrong result */
 } load;
 
 static uint64_t make_phase(uint64_t serial, size_t from, size_t to) {
@@ -171,7 +172,7 @@ struct verdict check_flips(const struct placed_kind *kind, size_t flips, size_t 
     int error = placed_commit(kind->key, kind->states[0].value);
     if (error)
         verdict_fail(&verdict, "the first commit returns %d", error);
-    /* The sites of the previous kind are in their first state too. */
+    /* Threads may still run the sites of the previous kind: these are in their first state too. */
     load.wrong = 0;
     load.running = 0;
     load.stop = false;

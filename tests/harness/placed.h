@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sites that are patched while other threads run them. The sites are in patch_sites_<arch>.S: for
- * each kind, and each byte or instruction of a site, there is one site with it at the beginning of
- * a cache line, and one with it at the beginning of a page. Nothing here needs an operating
+ * Sites that are patched while other threads run them. The sites are in patch_sites_<arch>.S. For
+ * each kind, and for each byte or instruction of a site, one site has it at the beginning of a
+ * cache line, and another one has it at the beginning of a page. This code needs no operating
  * system: placed_start() starts the threads or CPUs that run the sites.
  */
 #ifndef CARRY_TESTS_PLACED_H
@@ -26,7 +26,7 @@ struct placed {
 
 #define PLACED_STATES_MAX 6
 
-/* A value of the key, and what the sites' functions then return for PLACED_ARGUMENT. */
+/* A value of the key, and the result that the sites' functions then have for PLACED_ARGUMENT. */
 struct placed_state {
     uintptr_t value;
     uint64_t result;
@@ -37,13 +37,13 @@ struct placed_state {
 struct placed_kind {
     const char *name;
     size_t length; /* of a site */
-    bool in_text; /* false: sites that cannot be patched do not follow the key, but keep their first
-                     state */
+    bool in_text;  /* true: sites that cannot be patched do not follow the key, but keep their first
+                      state */
     struct carry_key *key;
     const struct placed *sites;
     size_t count;
     size_t state_count;
-    struct placed_state states[PLACED_STATES_MAX]; /* the first is the initial one */
+    struct placed_state states[PLACED_STATES_MAX]; /* the first has the initial result */
 };
 
 #define PLACED_NAME(name, ...) PLACED_##name,
@@ -59,23 +59,26 @@ const struct placed_kind *placed_kinds(void);
 struct verdict check_flips(const struct placed_kind *kind, size_t flips, size_t runners);
 
 /*
- * Runs and judges the sites of the current or last check_flips(). For other threads and for signal
- * handlers.
+ * Runs and judges the sites of the current or last check_flips(). Other threads and signal handlers
+ * may call it.
  */
 void placed_run(void);
 
 /* Sets a key and commits. */
 int placed_commit(struct carry_key *key, uintptr_t value);
 
-/* --- Provided by the users of this file --- */
+/* --- Provided by the programs that use this file --- */
 
-/* Makes `count` other threads run `run`, and waits for them to end. Returns their number. */
+/*
+ * Start `count` other threads that run `run`, and wait for them to end. placed_start() returns the
+ * number of started threads.
+ */
 size_t placed_start(void (*run)(void), size_t count);
 void placed_join(void);
 void placed_yield(void);
 
 /*
- * Returns a function that is out of range of direct calls and jumps to this one; NULL if
+ * Returns a function that jumps to `function` and is out of range of direct calls; NULL if
  * impossible.
  */
 placed_fn *placed_far(placed_fn *function);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A handler of faults that does exactly what src/base/fault_asm.h demands, and counts. */
+/*
+ * A handler of faults that does exactly what src/base/fault_asm.h demands, and counts recoveries.
+ */
 #ifndef CARRY_TESTS_RECOVER_H
 #define CARRY_TESTS_RECOVER_H
 
@@ -7,7 +9,7 @@
 #include <stdint.h>
 
 /*
- * Make faults of marked instructions recover between these two calls; others go to the previous
+ * Between these two calls, faults of marked instructions recover; other faults go to the previous
  * handler.
  */
 void recover_begin(void);
@@ -23,19 +25,21 @@ extern volatile bool recover_tells_page;
 extern volatile bool recover_opens_page;
 
 /*
- * The number of faults of stores that a CPU may have done in part, after the faulting page.
- * Emulators do not do this.
+ * The number of faulting stores that may have written the bytes after the faulting page. Emulators
+ * do not execute a store in part.
  */
 extern volatile unsigned recover_parts;
 
-/*
- * Return where a context contains the address of the instruction, and the register for the
- * reported value. Each architecture defines them.
- */
+/* Returns where a context contains the address of the instruction. Each architecture defines it. */
 uintptr_t *recover_pc(void *context);
+
+/*
+ * Returns where a context contains the register for the reported value. Each architecture defines
+ * it.
+ */
 uintptr_t *recover_value(void *context);
 
-/* Returns whether the instruction may have stored to the next page although this one faulted. */
+/* Returns whether the instruction may have stored to the next page although `page` faulted. */
 bool recover_stores_in_part(void *context, uintptr_t page);
 
 /* A tag in the bits of addresses that the CPU ignores and that signal handlers do not receive. */

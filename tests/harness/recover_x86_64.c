@@ -13,7 +13,7 @@ uintptr_t *recover_value(void *context) {
     return (uintptr_t *)&((ucontext_t *)context)->uc_mcontext.gregs[REG_RAX];
 }
 
-/* Returns false: on x86-64 an instruction that faults has stored nothing. */
+/* Returns false: on x86-64 a store that faults has written nothing after the page that faulted. */
 bool recover_stores_in_part(void *context, uintptr_t page) {
     (void)context, (void)page;
     return false;

@@ -3,8 +3,8 @@
  * All registers of an x86-64 CPU as data: loaded before a call, stored in the called function and
  * after it. Relies only on XSAVE, XRSTOR (or FXSAVE) and CPUID, not on the code under test.
  *
- *     registers_dirty(&registers_in, BIT(SSE) | BIT(AVX));
- *     registers_call(function);                            // registers_out: after the call
+ *     registers_dirty(&registers_in, BIT(SSE) | BIT(AVX), false);
+ *     registers_call(function, 0);                         // registers_out: after the call
  *     registers_compare(&registers_in, &registers_out, -1, &verdict);
  *
  * Only for one thread at a time: the registers are kept in memory that code finds without any
@@ -34,7 +34,7 @@
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 
-/* The registers that no function may change, and those of arguments. */
+/* The registers that no function may change, and the registers of arguments. */
 #define KEPT_BY_CALLS (1 << RBX | 1 << RSP | 1 << RBP | 1 << R12 | 1 << R13 | 1 << R14 | 1 << R15)
 #define ARGUMENTS                                                                                  \
     (1 << RDI | 1 << RSI | 1 << RDX | 1 << RCX | 1 << R8 | 1 << R9 | 1 << RAX | 1 << R10)
@@ -44,7 +44,8 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, 
 /*
  * Lists components that other software may put in use at any time, with initial values: the system
  * at each switch of threads, hypervisors at each exit. PKRU was seen on Cascade Lake, SSE on Zen 3
- * and Zen 5, and AVX on Zen 5 where ZMM_Hi256 is in use: both are parts of the same registers.
+ * and Zen 5, and AVX on Zen 5 where ZMM_Hi256 is in use: AVX and ZMM_Hi256 are parts of the same
+ * registers.
  */
 #define BY_OTHERS(in_use)                                                                          \
     (BIT(PKRU) | BIT(SSE) | ((in_use)&BIT(ZMM_HI256) ? BIT(AVX) : UINT64_C(0)))
@@ -62,7 +63,7 @@ extern struct registers registers_in;   /* before a call; registers_call() sets 
 extern struct registers registers_out;  /* after the call */
 extern struct registers registers_seen; /* at the start of registers_target() */
 extern struct registers
-    registers_given; /* returned by registers_target(): rax, rdx, and the whole area */
+    registers_given; /* loaded by registers_target(): rax, rdx, and the whole area */
 extern struct registers registers_garbage; /* left by registers_spoil() */
 
 /* Detects the components of this CPU, and requests permission to use tiles. */
@@ -75,12 +76,15 @@ uint64_t registers_components(void);
 bool registers_tell_use(void);
 
 /*
- * Fills `registers` at random, with the components of `in_use` in use; x87 registers empty if
- * `empty`.
+ * Fills `registers` at random, with the components of `in_use` in use. If `empty`, the x87
+ * registers are empty.
  */
 void registers_dirty(struct registers *registers, uint64_t in_use, bool empty);
 
-/* Calls `function` on a stack of its own, `skip` bytes below the words. */
+/*
+ * Calls `function` on a stack of its own, with the stack pointer `skip` bytes below the words of
+ * registers_in.
+ */
 void registers_call(const void *function, size_t skip);
 
 /* Returns the components that are in use in `registers`. */
@@ -91,7 +95,7 @@ uint8_t *registers_part(const uint8_t *area, unsigned component, size_t *size);
 
 /*
  * Like registers_part(), for an area in any form that the library wrote; NULL if the area does not
- * contain it.
+ * contain the component.
  */
 const uint8_t *registers_saved_part(const uint8_t *area, unsigned component);
 

@@ -112,7 +112,7 @@ CARRY_END registers_run
 /*
  * registers_seen = registers and stack; registers = registers_given
  *
- * Can be called with any arguments. Changes whatever a function may.
+ * Can be called with any arguments. Changes the registers that a function may change.
  */
 CARRY_FUNCTION registers_target
     SAVE_GPR registers_seen
@@ -131,7 +131,7 @@ CARRY_END registers_target
 /*
  * void registers_spoil(void)
  *
- * Changes whatever a function may, and leaves vectors in use.
+ * Changes the registers that a function may change, and leaves vectors in use.
  */
 CARRY_FUNCTION registers_spoil
     LOAD_AREA registers_garbage + REGISTERS_AREA(%rip)

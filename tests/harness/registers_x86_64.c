@@ -57,7 +57,7 @@ static uint8_t stack[65536] __attribute__((aligned(64)));
 
 /*
  * MPX is in Intel's CPUs from Skylake to Cascade Lake. The tests never load it, because emulators
- * keep the reserved bytes in its place; but it needs room in areas of the compact form.
+ * keep the reserved bytes at its offsets; but it needs room in areas of the compact form.
  */
 #define MPX (BIT(BNDREGS) | BIT(BNDCSR))
 
@@ -80,8 +80,8 @@ static void find_parts(uint64_t mask) {
     }
 }
 
-/* Returns whether XGETBV(1) shows that components are not in use. Assumes that XRSTOR has just put
-   all of them out of use. */
+/* Returns whether XSAVE reports no component as in use after XRSTOR has put all of them out of
+   use. */
 static bool tells_use(void) {
     memset(&registers_in, 0, sizeof registers_in);
     memset(&registers_out, 0, sizeof registers_out);
@@ -161,7 +161,7 @@ uint64_t registers_in_use(const struct registers *registers) {
 
 /* --- Making registers --- */
 
-/* Masks all exceptions, with none pending. Rounding and precision are random. */
+/* Fills the x87 state: all exceptions are masked, none is pending, and the rounding is random. */
 static void dirty_x87(uint8_t *area, bool empty) {
     for (int i = 0; i < 8; i++)
         rng_fill(area + ST + 16 * i, 10);

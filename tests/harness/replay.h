@@ -8,9 +8,10 @@
  *     replay_stop();
  *
  * Between start and stop, the trap flag stops the thread before each instruction. A model of the
- * chosen machine executes CPUID, XGETBV, XSAVE, XSAVEC and XRSTOR: with its components, each at its
- * offset (harness/machines.c), with use as that CPU tracks it (harness/xinuse.def), and with
- * components that other software puts in use at random. The CPU executes all other instructions.
+ * chosen machine executes CPUID, XGETBV, XSAVE, XSAVEC, XRSTOR, PUSHF and POPF, and also KXNORW and
+ * KXORW if this CPU has no mask registers. The model has the components of that machine, at their
+ * offsets (harness/machines.c), and tracks their use like its CPU (harness/xinuse.def). At random,
+ * it puts components in use like other software. The real CPU executes all other instructions.
  *
  * Only for one thread at a time. Without a choice, start and stop do nothing.
  */
@@ -21,8 +22,8 @@
 #include <stddef.h>
 
 /*
- * Chooses a machine of harness/machines.c, or this CPU for NULL, and makes the library use its
- * answers. Returns NULL, or the reason why this is impossible.
+ * Chooses a machine of harness/machines.c, or this CPU for NULL, and makes the library detect the
+ * features of that machine. Returns NULL, or the reason why this is impossible.
  */
 const char *replay_choose(const char *machine);
 

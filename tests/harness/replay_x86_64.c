@@ -77,7 +77,8 @@ static uint8_t *part_of(uint8_t *frame, unsigned component) {
     return real.user >> component & 1 ? frame + real.parts[component].offset : parts[component];
 }
 
-/* Returns the frame. Components not in use have no bytes in it, and get initial ones. */
+/* Returns the signal frame. Gives initial values to components that are not in use, because the
+   frame holds no bytes of them. */
 static uint8_t *frame_of(const ucontext_t *context) {
     uint8_t *frame = (uint8_t *)context->uc_mcontext.fpregs;
     const uint64_t there = get_bytes(frame + XSTATE_BV, 8);
@@ -142,7 +143,7 @@ static bool rule_fits(const struct rule *rule, const struct instruction *next) {
            (!(rule->operand & 16) || (rule->operand & 7) == next->digit);
 }
 
-/* Returns the components of a vector register. */
+/* Returns the components that contain the instruction's vector register. */
 static uint64_t vector_components(const struct instruction *next) {
     if (next->reg >= 16)
         return BIT(HI16_ZMM);
@@ -162,8 +163,8 @@ static void count_use(const struct instruction *next) {
 }
 
 /*
- * Returns the components in use as the CPU reports them. Now and then, other software has run
- * before.
+ * Returns the components in use as the CPU reports them. Some calls add the components that other
+ * software would have put in use.
  */
 static uint64_t told_in_use(uint8_t *frame) {
     others = others * UINT64_C(6364136223846793005) + 1442695040888963407;
@@ -206,7 +207,7 @@ static void save_parts(uint8_t *area, uint8_t *frame, uint64_t mask, uint64_t sa
 }
 
 static void put_mxcsr(uint8_t *area, const uint8_t *frame) {
-    memcpy(area + MXCSR, frame + MXCSR, 8); /* with its mask */
+    memcpy(area + MXCSR, frame + MXCSR, 8); /* MXCSR and MXCSR_MASK */
 }
 
 static void execute_xsave(uint8_t *area, uint8_t *frame, uint64_t mask) {
@@ -256,14 +257,16 @@ static void clear_part(uint8_t *frame, unsigned component) {
     }
 }
 
-/* Loads MXCSR. In the standard form, it is loaded with SSE or AVX, whatever XSTATE_BV is (13.8). */
+/* Loads MXCSR. In the standard form, a mask with SSE or AVX loads it, whatever XSTATE_BV is
+   (13.8). */
 static void load_mxcsr(const uint8_t *area, uint8_t *frame, uint64_t mask, bool is_compact) {
     const bool there = !is_compact || get_bytes(area + XSTATE_BV, 8) & BIT(SSE);
     if (mask & (is_compact ? BIT(SSE) : BIT(SSE) | BIT(AVX)))
         put_bytes(frame + MXCSR, there ? get_bytes(area + MXCSR, 4) : INITIAL_MXCSR, 4);
 }
 
-/* Reads all bytes that a CPU may read: everything in the area that the mask names (13.13). */
+/* Reads the last byte of each component that is in the area and in the mask: a CPU may read these
+   components (13.13). */
 static void touch_area(const uint8_t *area, uint64_t held, uint64_t mask,
                        enum carry_xstate_form form) {
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
@@ -313,7 +316,7 @@ static void execute_cpuid(greg_t *registers) {
         registers[order[i]] = found.reg[i];
 }
 
-/* Pushes the flags without the trap flag, which belongs to the model. */
+/* Pushes the flags without the trap flag, which the model uses. */
 static void push_flags(greg_t *registers) {
     registers[REG_RSP] -= 8;
     *(uint64_t *)registers[REG_RSP] = (uint64_t)registers[REG_EFL] & ~FLAG_TRAP;
@@ -369,7 +372,7 @@ static bool execute_legacy(const struct instruction *next, greg_t *registers, ui
     return true;
 }
 
-/* Returns false if the CPU must execute the instruction itself. */
+/* Executes an instruction in the model. Returns false if the CPU must execute it. */
 static bool execute_instruction(const struct instruction *next, greg_t *registers, uint8_t *frame) {
     if (!execute_legacy(next, registers, frame) && !execute_mask(next, frame))
         return false;
@@ -439,8 +442,9 @@ static const char *replay_obstacle(void) {
 }
 
 /*
- * Reads the layout of this CPU without the library, because that must use the layout of another
- * CPU. Frames contain no tiles unless the process requested them, and no machine here has tiles.
+ * Reads the layout of this CPU without the library, because the library must use the layout of
+ * another CPU. Frames contain no tiles unless the process requested them, and no machine here has
+ * tiles.
  */
 static void find_real(void) {
     uint32_t a, b, c, d;

@@ -9,8 +9,8 @@ void rng_restart(void) {
     state = rng_seed();
 }
 
-/* Returns the next number of SplitMix64 (Steele, Lea, Flood 2014): any seed will do, and it passes
-   the usual test suites. */
+/* Returns the next number of SplitMix64 (Steele, Lea, Flood 2014), which accepts any seed and
+   passes the usual test suites. */
 uint64_t rng_next(void) {
     uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

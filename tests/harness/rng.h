@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pseudorandom numbers that can be repeated: CARRY_TEST_SEED=<number> sets the seed; every test
- * prints it. Each check restarts the sequence, so it does not depend on earlier checks.
+ * prints it. Each check restarts the sequence, so that its numbers do not depend on earlier checks.
  */
 #ifndef CARRY_TESTS_RNG_H
 #define CARRY_TESTS_RNG_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Denies system calls or memory to a process: for child processes of a test. */
+/* Denies system calls or memory to the calling process, usually a child process of a test. */
 #ifndef CARRY_TESTS_SANDBOX_H
 #define CARRY_TESTS_SANDBOX_H
 
@@ -7,7 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A system call that fails with `error` if (argument & mask) == value; always if mask is 0. */
+/*
+ * A system call that fails with `error` if its argument number `argument`, masked with `mask`,
+ * equals `value`.
+ */
 struct sandbox_rule {
     int call;
     int error;
@@ -16,7 +19,8 @@ struct sandbox_rule {
     uint32_t value;
 };
 
-/* Returns false if the kernel has no filters, or this process may not install one. */
+/* Installs up to 16 rules for this process. Returns false if there are more, if the kernel has no
+ * filters, or if this process may not install one. */
 bool sandbox_filter(const struct sandbox_rule *rules, size_t count);
 
 #endif

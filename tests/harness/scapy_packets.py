@@ -3,7 +3,7 @@
 
 A frame is built from the inside out. Each step passes an IP header and its content, up to the next
 IP header, to scapy, and reads the sums that scapy stored. They are compared with the sums of the
-RFCs, which are computed with scapy's arithmetic alone. Where they differ, DIFFERENCES must contain
+RFCs, for which only scapy's arithmetic is used. Where they differ, DIFFERENCES must contain
 the reason, and the sum of the RFC is stored.
 """
 
@@ -222,7 +222,7 @@ RULES: dict[type[Packet], Rule] = {
     HIP: Rule("hip", 4, 139),
 }
 
-# The other headers, by carry's names; "" for those that carry counts as part of the header before.
+# carry's names of all headers; "" for headers that carry counts as part of the header before them.
 NAMES: dict[type[Packet], str] = {cls: rule.protocol for cls, rule in RULES.items()} | {
     **{Ether: "ethernet", Dot3: "ethernet", Dot1Q: "vlan", LLC: "llc", SNAP: ""},
     **{CookedLinux: "sll", CookedLinuxV2: "sll2", Loopback: "loopback", CHDLC: "chdlc"},
@@ -252,7 +252,7 @@ IP_NUMBERS = {4: 4, 6: 41}
 ETHERTYPES = {4: 0x0800, 6: 0x86DD}
 TUNNEL_PORTS = {4789, 4790, 8472, 6081, 2152, 3544, 1701, 4341, 6635, 5247}
 
-# Header bytes that can be changed without a change of what follows.
+# Header bytes that can be changed without changing how the following bytes are parsed.
 FREE: dict[type[Packet], list[Range]] = {
     IP: [(4, 6), (8, 9), (12, 20)],
     IPv6: [(7, 40)],
@@ -373,7 +373,7 @@ def judge(item: Sum, data: bytes) -> Judgement:
 
 def judge_all(sums: Sequence[Sum], data: bytes) -> list[Judgement]:
     """Returns the verdicts for all sums of a frame, outer to inner. A bad sum that covers a partial
-    sum is no damage, unless an ICMP error quotes the partial sum: no card completes it then."""
+    sum is not damage, unless an ICMP error quotes the partial sum: no card completes it then."""
     found = [judge(item, data) for item in sums]
     partial = max(
         (i for i, item in enumerate(sums) if found[i].verdict == "partial" and not item.quoted),
@@ -397,7 +397,7 @@ class Stack:
     layers: tuple[tuple[str, int], ...] = ()  # carry's names, and offsets
     sums: tuple[Sum, ...] = ()  # outer to inner
     version: int = 0  # of its first IP header
-    free: tuple[Range, ...] = ()  # bytes that can be changed without a change of what follows
+    free: tuple[Range, ...] = ()  # ranges as in FREE
     unlike: frozenset[str] = frozenset()  # why scapy stores other sums here than the RFCs say
     link: int = 0  # the link type of a frame
 
@@ -538,7 +538,7 @@ def has_route_at_end(layer: Packet) -> bool:
 
 
 class Difference(NamedTuple):
-    """A case in which scapy stores a sum that differs from the RFC's, and a piece that shows it."""
+    """A case in which scapy stores another sum than the RFC says, and a piece that shows it."""
 
     reason: str
     piece: str
@@ -928,7 +928,8 @@ def packet(draw: DrawFn, network: list[Packet], transport: str) -> Stack:
 
 
 def zeroing(built: Stack, content: Stack) -> Stack:
-    """Returns the content for which the innermost sum is 0: the case of 0x0000 and 0xffff."""
+    """Returns the content with a first word for which the innermost sum is 0 (stored as 0x0000 or
+    0xffff), or unchanged where no such word exists."""
     item = built.sums[-1]
     at = len(built.data) - len(content.data)
     if item.rule.size != 2 or (at - item.cover[0]) % 2:
@@ -988,6 +989,12 @@ def ethernet(draw: DrawFn, content: Stack, name: str | None = None) -> Stack:
     """Draws an Ethernet frame around IP, often with bytes after the packet."""
     shim = ETHERNETS[name or draw(st.sampled_from(sorted(ETHERNETS)))]
     return build(shim(draw, ETHERTYPES[content.version]), content, draw(pads))
+
+
+def filled_ethernet(draw: DrawFn, content: Stack) -> Stack:
+    """Draws an Ethernet frame that IP fills."""
+    shim = ETHERNETS[draw(st.sampled_from(["ethernet", "vlan"]))]
+    return build(shim(draw, ETHERTYPES[content.version]), content)
 
 
 class Link(NamedTuple):
@@ -1105,6 +1112,12 @@ def vxlan(draw: DrawFn, content: Stack) -> Wrapped:
     return [over_udp(draw, port), VXLAN(**flags, vni=draw(words))], ethernet(draw, content)
 
 
+def vxlan_reserved(draw: DrawFn, content: Stack) -> Wrapped:
+    flags = draw(st.sampled_from([0x0C, 0x18, 0x48, 0x7F, 0xF8]))
+    head = VXLAN(flags=flags, vni=draw(words), reserved2=draw(st.integers(1, 255)))
+    return [over_udp(draw, 4789), head], filled_ethernet(draw, content)
+
+
 def vxlan_gpe(draw: DrawFn, content: Stack) -> Wrapped:
     number = {4: 1, 6: 2}[content.version]
     return [over_udp(draw, 4790), VXLAN(flags=0x0C, NextProtocol=number, vni=7)], content
@@ -1132,6 +1145,10 @@ def gtp(draw: DrawFn, content: Stack) -> Wrapped:
         *(GTP_U_Header(gtp_type=255, teid=teid, E=1, next_ex=0x85), GTPPDUSessionContainer(QFI=9))
     ]
     return [head, *draw(st.sampled_from([plain, numbered, session]))], content
+
+
+def gtp_ethernet(draw: DrawFn, content: Stack) -> Wrapped:
+    return gtp(draw, content)[0], filled_ethernet(draw, content)
 
 
 def teredo(draw: DrawFn, content: Stack) -> Wrapped:
@@ -1193,10 +1210,12 @@ TUNNELS = {
     "erspan II": Tunnel(BOTH, BOTH, erspan2),
     "erspan III": Tunnel(BOTH, BOTH, erspan3),
     "vxlan": Tunnel(BOTH, BOTH, vxlan),
+    "vxlan, reserved bits": Tunnel(BOTH, BOTH, vxlan_reserved),
     "vxlan-gpe": Tunnel(BOTH, BOTH, vxlan_gpe),
     "vxlan-gpe, nsh": Tunnel(BOTH, BOTH, vxlan_nsh),
     "geneve": Tunnel(BOTH, BOTH, geneve),
     "gtp": Tunnel(BOTH, BOTH, gtp),
+    "gtp, ethernet": Tunnel(BOTH, BOTH, gtp_ethernet),
     "teredo": Tunnel(BOTH, V6, teredo),
     "l2tp": Tunnel(BOTH, BOTH, l2tp),
     "lisp": Tunnel(BOTH, BOTH, lisp),
@@ -1228,7 +1247,8 @@ def tunnels(draw: DrawFn, piece: str | None) -> list[str]:
 
 
 def network_headers(draw: DrawFn, name: str, tunnel: str) -> list[Packet]:
-    """Draws the IP header and its extensions, inside `tunnel`; addresses identify Teredo."""
+    """Draws the IP header and its extensions, inside `tunnel`; Teredo is recognised by the source
+    address."""
     headers = NETWORKS[name].headers(draw)
     if tunnel == "teredo":
         headers[0].src = "2001::1"

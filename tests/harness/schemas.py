@@ -66,7 +66,7 @@ def members(node: Json, path: str = "") -> Iterator[tuple[str, dict[str, Json]]]
 
 
 def undescribed(schema: dict[str, Json]) -> list[str]:
-    """Returns the members that have no description, neither their own nor that of their type."""
+    """Returns the members that have no description, and whose types have none."""
     types = {COMMON + key: part for key, part in load("common")["$defs"].items()}
     types |= {f"#/$defs/{key}": part for key, part in schema.get("$defs", {}).items()}
 

@@ -53,10 +53,10 @@ static struct cpu cpus[CPUS];
 static struct thread threads[THREADS];
 static struct cpu *self = &cpus[0]; /* the CPU that runs */
 static struct carry_xstate_layout layout;
-static uint64_t state_mask; /* the compared components: those that the library and the CPU have */
+static uint64_t state_mask; /* the compared components, which the library and the CPU have */
 static uint64_t machine_mask;
 static uint8_t pool[POOL_BYTES];        /* random bytes */
-static volatile sig_atomic_t in_kernel; /* 1: the real registers are those of `self` */
+static volatile sig_atomic_t in_kernel; /* 1: the real registers hold the registers of `self` */
 
 static const uint64_t known =
     BIT(X87) | BIT(SSE) | BIT(AVX) | BIT(OPMASK) | BIT(ZMM_HI256) | BIT(HI16_ZMM);
@@ -65,8 +65,8 @@ const char *carry_host_cpu_mask(void) {
     return getenv("CARRY_CPU_MASK");
 }
 
-/* Replace functions of the C library: those use vector registers, and compilers emit calls of
-   them. */
+/* Replace functions of the C library, because those use vector registers, and compilers emit calls
+   to them. */
 void *memcpy(void *to, const void *from, size_t size) {
     void *start = to;
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
@@ -142,7 +142,8 @@ static void make_x87(struct image *image) {
         put_noise(image, 32 + 16 * i, 10);
 }
 
-/* Puts some components in use, with random bytes, the others not. Exceptions remain masked. */
+/* Puts some components in use, with random bytes; the others are initial. Exceptions remain
+   masked. */
 static void make_random(struct image *image) {
     make_initial(image);
     uint64_t used = machine_mask ? state_mask & rng_next() : state_mask;
@@ -282,7 +283,7 @@ static void use_registers(void) {
     require_registers(&state, "a section");
 }
 
-/* Returns the result of begin_as_kernel(). */
+/* Runs a whole section. Returns the result of its begin_as_kernel(). */
 static int section_of(void *area) {
     struct carry_section section;
     bool x87 = rng_below(2);
@@ -308,7 +309,7 @@ static void interrupt_with(bool with_area) {
                    "an interrupt gets another answer");
 }
 
-/* Calls the functions that an NMI must not call. */
+/* Checks that the functions for threads refuse calls from an NMI. */
 static void call_of_threads(struct carry_section_thread *thread) {
     enter_kernel();
     int answers[] = {carry_section_switch(NULL), carry_section_reload(thread),
@@ -418,7 +419,8 @@ static void switch_to(struct thread *next) {
         previous->runs = false;
 }
 
-/* Replaces another thread: its address is used again at once. */
+/* Creates a thread in `thread`, where another thread may have been before, so that addresses are
+   used again. */
 static void create_in_place(struct thread *thread) {
     carry_section_create(&thread->section, &thread->area, carry_xstate_default());
     make_initial(&thread->state);
@@ -451,7 +453,7 @@ static void begin_in_thread(void) {
     require_in_sim(!section_of(NULL), "a thread is refused");
 }
 
-/* Replaces the state of a waiting thread: no other thread loses anything. */
+/* Replaces the state of a waiting thread: no other thread may lose registers. */
 static void replace_waiting(void) {
     struct thread *thread = waiting_thread();
     if (!thread)
@@ -460,13 +462,14 @@ static void replace_waiting(void) {
     create_in_place(thread);
 }
 
-/* Forks the current thread. An earlier section may have deferred loading its registers. */
+/* Forks the current thread. An earlier section may have deferred loading the registers of that
+   thread. */
 static void fork_thread(void) {
     struct thread *parent = self->current;
     struct thread *child = waiting_thread();
     if (!parent || !child)
         return;
-    child->runs = true; /* no other CPU may run it meanwhile */
+    child->runs = true; /* no other CPU may run it during the fork */
     if (rng_below(2))
         begin_in_thread();
     enter_kernel();
@@ -541,7 +544,8 @@ static struct {
 #define FRAME_MAGIC    0x46505853
 
 /*
- * Returns the components that the system saves in the frame and loads from it: the others are live.
+ * Returns the components that the system saves in the frame and loads from it; the registers of all
+ * other components are live.
  */
 static uint64_t frame_mask(const uint8_t *frame) {
     uint32_t magic;

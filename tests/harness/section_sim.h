@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A kernel with several CPUs and threads around <carry/section.h>, with real vector registers.
- * Everything runs in one thread: a simulated CPU keeps its registers in memory while it does not
- * run, and in the real registers while the library does. Wherever the library calls its host,
+ * Simulates a kernel with several CPUs and threads around <carry/section.h>, with real vector
+ * registers. Everything runs in one thread: a simulated CPU keeps its registers in the real ones
+ * while it runs the library, and otherwise in memory. Wherever the library calls its host,
  * interrupts, NMIs and other CPUs interfere at random. Each thread's registers are known and
  * compared.
  */
@@ -16,8 +16,8 @@
 
 struct sim {
     bool injects;     /* events interfere wherever the library calls its host */
-    bool loads_early; /* threads that only run in kernel mode: nothing is loaded on the return to
-                         them */
+    bool loads_early; /* threads run in kernel mode only, so their registers are loaded at once, not
+                         on a return to user mode */
     size_t steps;     /* the number of host calls and actions so far */
     size_t sections;
     size_t nested;
@@ -39,9 +39,10 @@ void sim_act(void);
 void sim_point(void);
 
 /*
- * Interrupts the instruction `target` of begin, or of the functions that end or reload, counted
- * from 0 after the start of `what`. The interrupt begins a section, with an area or without.
- * Returns false if there is no such instruction, or the CPU cannot be stepped.
+ * Interrupts one instruction of the function that `what` selects: one that begins or ends a
+ * section, reloads registers, or switches threads. `target` is the number of the instruction,
+ * counted from 0. The interrupt begins a section, with an area or without. Returns false if there
+ * is no such instruction, or the CPU cannot be stepped.
  */
 enum sim_stepped { SIM_BEGIN, SIM_END, SIM_RELOAD, SIM_SWITCH, SIM_STEPPED };
 bool sim_interrupt_at(enum sim_stepped what, size_t target, bool with_area);

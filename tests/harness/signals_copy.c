@@ -18,8 +18,8 @@ int __wrap_sigaction(int number, const struct sigaction *action, struct sigactio
     return __real_sigaction(number, action, old);
 }
 
-/* Returns whether this copy recovers from faults. The frame belongs to this copy, so no other copy
-   can leave it. */
+/* Returns whether this copy of the library recovers from faults. Its frame is unknown to other
+   copies, so the fault must arrive in this one. */
 static bool survives_faults(void) {
     static volatile int *volatile const nowhere = (volatile int *)(uintptr_t)0x1230;
     struct carry_fault_frame frame;

@@ -8,7 +8,8 @@
 struct signals_copy {
     int (*acquire)(void); /* carry_fault_acquire() */
     void (*release)(void);
-    bool (*survives)(void); /* returns whether faults arrive in a copy and in a frame */
+    bool (*survives)(void); /* returns whether the copy recovers from faults, in a frame and in
+                               carry_copy_try() */
 
     /* Called once, right before the next handler of SIGSEGV is installed or removed. */
     void (*meanwhile)(void);

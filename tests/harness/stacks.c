@@ -58,7 +58,7 @@ const size_t stacks_count = sizeof stacks / sizeof *stacks;
 static const struct header {
     const char *bytes;
     uint8_t size;
-    uint8_t announces; /* offset of the number */
+    uint8_t announces; /* offset of the number that names the next protocol */
 } headers[CARRY_PROTOCOL_COUNT] = {
     [L(ETHERNET)] = {"\x02\0\0\0\0\1\x02\0\0\0\0\2\0\0", 14, 12},
     [L(VLAN)] = {"\x20\x2a\0\0", 4, 2},

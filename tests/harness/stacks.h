@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames with all stacks of headers for which packet functions can be made at run time. */
+/* Frames with stacks of headers for which packet functions can be made at run time. */
 #ifndef CARRY_TESTS_STACKS_H
 #define CARRY_TESTS_STACKS_H
 
@@ -19,9 +19,9 @@ extern const size_t stacks_count;
 /* A frame under construction. */
 struct stacked {
     uint8_t bytes[STACK_BYTES_MAX];
-    uint32_t headers;                       /* of all headers */
-    uint32_t size;                          /* of the frame */
-    uint32_t offsets[CARRY_JIT_LAYERS_MAX]; /* of each header */
+    uint32_t headers;                       /* size of all headers */
+    uint32_t size;                          /* size of the frame */
+    uint32_t offsets[CARRY_JIT_LAYERS_MAX]; /* offset of each header */
 };
 
 /*

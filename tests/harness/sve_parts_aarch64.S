@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel sve2 with parts so small that runs of usual sizes have several. */
+/* The kernel sve2 with parts so small that runs of usual sizes have several parts. */
 #define KERNEL     sve2_parts
 #define PAIRS      1
 #define PART_BYTES 1000

@@ -68,7 +68,7 @@ static bool read_string(FILE *file, char *text, size_t size) {
     return false;
 }
 
-/* Prints one word as shells read it. */
+/* Prints one word, quoted for a shell. */
 static void print_word(const char *word) {
     size_t plain = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                 "_@%+=:,./-");

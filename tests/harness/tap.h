@@ -10,7 +10,7 @@
  *     tap_ok(TAP_EQ(count, 3) && TAP_STREQ(name, "eth0") && TAP_TRUE(is_open), "a capture");
  *
  * A failed point also prints the command that repeats it: with CARRY_TEST_POINT=N, a program prints
- * point N alone, as its point 1, and ends there. The points before N run, but print nothing.
+ * only point N, as its point 1, and ends there. The points before N run, but print nothing.
  */
 #ifndef CARRY_TESTS_TAP_H
 #define CARRY_TESTS_TAP_H
@@ -100,7 +100,7 @@ extern "C" {
         tap_bytes_equal(__FILE__, __LINE__, #actual, tap_actual, tap_expected, tap_size);          \
     })
 
-/* Adds a test point; the arguments after `condition` are those of printf. Returns `condition`. */
+/* Adds a test point; the arguments after `condition` are as for printf. Returns `condition`. */
 #define tap_ok(condition, ...) tap_point(__FILE__, __LINE__, #condition, condition, __VA_ARGS__)
 
 /* Adds a test point that cannot run here, with the reason. */

@@ -7,7 +7,7 @@
 
 #include "harness/tap.h"
 
-/* The most characters or bytes of a value that are shown. */
+/* The most characters or bytes that are shown of a value, and of its part before a difference. */
 #define STRING_SIZE   100
 #define STRING_BEFORE 40
 #define BYTES_SHOWN   12
@@ -29,7 +29,7 @@ void tap_report_numbers(const char *file, int line, const char *text, tap_number
     tap_report(file, line, "%s is %s, expected %s%s", text, actual_text, relation, expected_text);
 }
 
-/* Writes one character of a string literal. Returns its length. */
+/* Writes one character as in a string literal. Returns the length of the written text. */
 static size_t write_character(char *text, size_t size, char c) {
     if (c == '"' || c == '\\')
         snprintf(text, size, "\\%c", c);

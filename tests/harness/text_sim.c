@@ -54,7 +54,7 @@ static int16_t owner[SIM_TEXT_BYTES]; /* the site of each byte, or -1 */
 static bool has_site[SIM_TEXT_BYTES /
                      SIM_PAGE_BYTES]; /* for each page: whether a byte of a site is in it */
 
-static enum progress changing; /* in the current step; AT_REST: nothing */
+static enum progress changing; /* the progress of sites in the current step; AT_REST: none */
 static bool is_open;
 static bool is_live;
 static bool is_stopped;
@@ -115,8 +115,8 @@ void sim_add_site(uintptr_t address, size_t length) {
     site_count++;
 }
 
-/* Starts a step of the protocol. Heads need no synchronisation before them: a core that has not
- * seen one yet sees the guard. */
+/* Starts a step of the protocol. Heads need no synchronisation after them: a core that does not
+   see a new head yet sees the guard. */
 static void enter_step(struct judged *site, enum progress progress) {
     bool may_follow = changing == AT_REST || changing == HEAD_CHANGED || changing == progress;
     if (!may_follow)
@@ -126,7 +126,8 @@ static void enter_step(struct judged *site, enum progress progress) {
     site->settled = false;
 }
 
-/* Judges a write of `size` bytes at `address`; afterwards a site begins with `bytes`. */
+/* Judges a write of `size` bytes at `address` after which a site begins with `bytes`: these must be
+   a guard. */
 static void judge_guard(struct judged *site, const uint8_t *bytes, uintptr_t address, size_t size) {
     bool is_jump = size == 2 && address == site->address && bytes[0] == 0xeb && bytes[1] == 0xfe;
     if (!is_jump && bytes[0] != 0xcc)
@@ -178,8 +179,8 @@ static void judge_site(struct judged *site, size_t first, const uint8_t *bytes, 
 }
 
 /*
- * Returns whether the site consists of several instructions: a CPU may be between them, whatever
- * the guard.
+ * Returns whether the site consists of several instructions. A CPU may be between two of them, so a
+ * guard at the first does not help.
  */
 static bool is_several(const struct judged *site) {
     return sim.several && site->length == SIM_CALL_BYTES &&
@@ -205,8 +206,8 @@ static void judge_bytes(const uint8_t *bytes, uintptr_t address, size_t size) {
 }
 
 /*
- * Returns whether a written page contains no site. Adjacent pages may be written at once, but such
- * a page would be copied needlessly.
+ * Returns whether a page of the write contains no site. Adjacent pages may be written at once, but
+ * a page without sites would be copied needlessly.
  */
 static bool writes_bare_page(uintptr_t address, size_t size) {
     size_t last = offset_of(address + size - 1) / SIM_PAGE_BYTES;
@@ -260,7 +261,7 @@ void sim_watch(uintptr_t address, size_t length) {
     note_moment();
 }
 
-/* Returns whether the bytes were there at one moment. */
+/* Returns whether the bytes from `first` up to `end` were in the site at one moment. */
 static bool were_there(const uint8_t *bytes, size_t first, size_t end) {
     bool found = false;
     for (size_t i = 0; i < watched.count; i++)
@@ -272,7 +273,8 @@ static bool sees_pairs(void) {
     return sim.writes_pairs && sim.leaves_out != SIM_OMITS_PAIR && watched.address % 8 != 7;
 }
 
-/* Returns whether any core runs: none does in a session of the only thread, or during a stop. */
+/* Returns whether any core runs. None runs in a session of a process with one thread, or during a
+   stop. */
 static bool someone_runs(void) {
     if (is_open && sim.alone)
         return sim.leaves_out == SIM_OMITS_BLOCKED_SIGNALS;
@@ -403,7 +405,7 @@ static bool is_stuck(uintptr_t address) {
 }
 
 /*
- * Writes the debugger's trap at sim.breaks_at, and returns whether there is one: then nothing is
+ * Writes a trap at sim.breaks_at, like a debugger. Returns whether it wrote one; then no page is
  * exchanged.
  */
 static bool met_breakpoint(void) {
@@ -447,7 +449,8 @@ static bool close_session(bool keep) {
     return !exchange_failed;
 }
 
-/* Returns how many bytes of a write succeed: those before a page that is stuck. */
+/* Returns how many bytes of a write succeed: all, the bytes before a stuck page, or half of the
+   bytes or none if the test makes the write fail. */
 static size_t writable_bytes(uintptr_t address, size_t size) {
     if (sim.stuck && sim.writes >= sim.fail_at) {
         size_t i = 0;
@@ -460,7 +463,7 @@ static size_t writable_bytes(uintptr_t address, size_t size) {
     return !fails ? size : sim.fails_halfway && size != 2 ? size / 2 : 0;
 }
 
-/* Checks that no byte between sites is written if there is a debugger: they belong to it. */
+/* Checks that no byte between sites is written if there is a debugger, which may write there. */
 static void judge_owners(uintptr_t address, size_t size) {
     for (size_t i = 0; i < size && sim.has_debugger; i++)
         if (owner[offset_of(address + i)] < 0)

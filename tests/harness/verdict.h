@@ -16,7 +16,7 @@ struct verdict {
 bool verdict_fail(struct verdict *verdict, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Adds a test point for a verdict; the arguments after `verdict` are those of printf. */
+/* Adds a test point for a verdict; the arguments after `verdict` are as for printf. */
 #define verdict_report(verdict, ...) verdict_report_at(__FILE__, __LINE__, verdict, __VA_ARGS__)
 
 bool verdict_report_at(const char *file, int line, const struct verdict *verdict, const char *name,

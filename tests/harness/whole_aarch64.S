@@ -99,7 +99,7 @@ whole_target:
     .cfi_endproc
     .size whole_target, . - whole_target
 
-/* In its own pages, which some tests guard. */
+/* whole_entry is in pages of its own, because some tests make them guarded (PROT_BTI). */
     .section .text.whole_entry, "ax", %progbits
     .globl whole_entry
     .type whole_entry, %function

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls on AArch64 with known values in all registers, including scalable ones: the registers that
- * a function of any procedure call standard receives, and those that its caller gets back.
+ * a function of any procedure call standard receives, and the registers that its caller gets back.
  */
 #ifndef CARRY_TESTS_WHOLE_AARCH64_H
 #define CARRY_TESTS_WHOLE_AARCH64_H
@@ -45,7 +45,7 @@ void whole_call(const void *function, const struct whole *in, struct whole *out)
 
 /*
  * Functions that store all registers to whole_seen, and return x0 to x7, z0 to z7 and p0 to p3 of
- * whole_given. One is in ordinary text; the other is an entry of one NOP without a landing pad.
+ * whole_given. whole_target() begins with a landing pad, whole_entry() with a NOP instead.
  */
 extern struct whole whole_seen, whole_given;
 void whole_target(void);
@@ -86,7 +86,8 @@ void whole_spoil(void);
 .endm
 
 /*
- * Loads or stores all vectors and predicates, or those of results, in memory at x16. Clobbers x17.
+ * Loads or stores all vectors and predicates, or only the registers of results, in memory at x16.
+ * Clobbers x17.
  */
 .macro WHOLE_VECTORS single, results=0
     WHOLE_SYMBOL x17, whole_mode
@@ -113,7 +114,7 @@ void whole_spoil(void);
 2:
 .endm
 
-/* Stores all registers to whole_seen, and returns those of whole_given. */
+/* Stores all registers to whole_seen, and returns the results in whole_given. */
 .macro WHOLE_TAKE
     WHOLE_SYMBOL x16, whole_seen
     WHOLE_GENERAL stp, str, x16

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Lets the tests here use the helpers of tests/harness, and fixtures that run the tool."""
+"""Lets the tests of this folder use the helpers of tests/harness, and fixtures that run the
+tool."""
 
 import sys
 from pathlib import Path

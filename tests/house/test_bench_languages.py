@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Peer processes in other languages: Python's is real, the builds of the others use fake tools."""
+"""Peer processes in other languages: Python's is real, the builds for Go and Rust use fake
+tools."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ pytest.importorskip("dpkt", reason="python3-dpkt is not installed")
 PEERS = SOURCE / "bench/peers"
 sys.path.insert(0, str(SOURCE / "bench"))
 
-from measure.build import build_language  # noqa: E402
-from measure.plan import MIX_CALLS  # noqa: E402
+from measure.build import build_language, prepare_work  # noqa: E402
+from measure.plan import DATA_MIB, MIX_CALLS, Cell  # noqa: E402
 from measure.process import Function, PeerProcess, ProcessError, Verdict  # noqa: E402
 
 DPKT = Function("dpkt", "sum", ("seedless",))
@@ -35,7 +36,7 @@ def plain_sum(data: bytes) -> int:
 
 
 def write_work(folder: Path, wrong: int | None = None) -> None:
-    """Writes what CONTRACT.md calls WORK; the sum of size `wrong` is wrong."""
+    """Writes the files that CONTRACT.md calls WORK; the expected sum of size `wrong` is wrong."""
     data = random.Random(1).randbytes(4096)
     (folder / "data").write_bytes(data)
     lines = []
@@ -44,6 +45,18 @@ def write_work(folder: Path, wrong: int | None = None) -> None:
         lines += [f"7 0 {size} 0 {should}", f"7 0 {size} 9 0"]
     (folder / "vectors").write_text("\n".join(lines) + "\n")
     (folder / "mix-some").write_bytes(struct.pack("<3I", 1, 2, 40) * MIX_CALLS)
+
+
+def test_vectors_hold_the_sum_of_their_bytes(tmp_path: Path) -> None:
+    """The program that makes the vectors of a benchmark compiles, and its sums are right."""
+    work = prepare_work([Cell("sum", "hot", size=1500, offset=3)], tmp_path)
+    data = (work / "data").read_bytes()
+    assert len(data) >= DATA_MIB << 20
+    rows = [list(map(int, line.split())) for line in (work / "vectors").open()]
+    whole = [row for row in rows if row[:3] == [3, 0, 1500] and row[3] == 0]
+    assert whole
+    for offset, _, size, _, should in whole:
+        assert plain_sum(data[offset : offset + size]) % 0xFFFF == should % 0xFFFF
 
 
 def build(language: str, out: Path, *names: str, **environment: str) -> subprocess.CompletedProcess:
@@ -121,7 +134,7 @@ esac
 
 
 def write_program(folder: Path, name: str, text: str) -> dict[str, str]:
-    """Writes a shell script into a folder; returns the PATH that finds it."""
+    """Writes a shell script into a folder; returns an environment whose PATH finds it."""
     program = folder / "bin" / name
     program.parent.mkdir(exist_ok=True)
     program.write_text(text)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The benchmark among peers: which functions are timed, what a result contains, what its report
-shows."""
+"""The benchmark among peers: which functions are timed, what a result contains, and what its
+report shows."""
 
 from __future__ import annotations
 
@@ -247,8 +247,9 @@ def calm_canaries() -> canary.Canaries:
 
 
 def add_noise(canaries: canary.Canaries, share: float) -> np.ndarray:
-    """Adds a neighbour, which stays or leaves meanwhile, in `share` of the samples; returns a mask
-    of these samples."""
+    """Adds a neighbour before `share` of the samples, which stays or leaves during the sample, and
+    a neighbour that arrives during a tenth of `share` of the samples. Returns a mask of the samples
+    with a neighbour."""
     draw = np.random.default_rng(6)
     rests = draw.random(SHAPE) < share
     comes, goes = (draw.random(SHAPE) < part for part in (share / 10, 0.5))
@@ -310,7 +311,8 @@ def test_a_clock_that_is_lowered_in_some_starts_is_a_cost_too() -> None:
 
 
 def test_slow_canaries_beside_long_samples_are_neighbours() -> None:
-    """Slow canaries beside samples that last a hundred rests do not mean a lower clock."""
+    """Slow canaries beside samples a hundred times as long as a rest are due to neighbours, not to
+    a lower clock."""
     canaries = calm_canaries()
     add_noise(canaries, 0.6)
     draw = np.random.default_rng(7)
@@ -437,6 +439,14 @@ def broken(tmp_path_factory: pytest.TempPathFactory, work: Path) -> Iterator[Lan
         ("too-much", 0, "writes outside"),
         ("too-little", 1, "wrong copy"),
         ("lost-call", 0, "calls got lost"),
+        ("right/chain", None, ""),
+        ("right/chain/odd", None, ""),
+        ("linked/chain", None, ""),
+        ("linked/chain/odd", None, ""),
+        ("even/chain", None, ""),
+        ("even/chain/odd", 779, "wrong sum"),
+        ("first/chain", 55, "wrong sum"),
+        ("first/chain/odd", 55, "wrong sum"),
     ],
 )
 def test_the_oracle_finds_every_fault(
@@ -451,7 +461,10 @@ def test_c_process_times(broken: Lane) -> None:
     modes = ["hot 1 0 1500 0 50", "latency 0 0 20 0 50", "imix 0 0 0 131000 500"]
     questions = [*modes, "beside 1 0 1500 0 50", "beside-imix 0 0 0 131000 500"]
     assert broken.notes["beside"] == "1000 multiplications"
-    samples = broken.process.times([f"right {question}" for question in questions])
+    asked = [f"right {question}" for question in questions]
+    asked += [f"right/chain{odd} {modes[0]}" for odd in ("", "/odd")]
+    asked += ["linked/chain latency 1 0 1500 0 50", "right/chain beside 63 0 1500 0 50"]
+    samples = broken.process.times(asked)
     assert all(ns > 0 and before > 0 and after > 0 for ns, before, after in samples)
 
 
@@ -466,6 +479,9 @@ def test_c_process_times(broken: Lane) -> None:
         "right hot 0 0 900000000 0 1",
         "right hot 0 900000000 20 0 1",
         "right hot 0 0 20",
+        "right/chain imix 0 0 0 0 1",
+        "right/chain beside-imix 0 0 0 0 1",
+        "right/chain hot 0 0 262135 0 1",  # of 4,097 slices
     ],
 )
 def test_c_process_refuses_wrong_questions(broken: Lane, question: str) -> None:
@@ -602,6 +618,13 @@ def test_rows_of_the_table_are_whole() -> None:
     assert {work.ours.split("/")[0] for work in WORKS} <= ours
 
 
+def test_function_has_the_title_of_the_name_that_its_own_extends() -> None:
+    peer = Peer("p", "P", "c", "p.c", "p", titles={"p/a": "A", "p/a/b": "B"})
+    titles = {"p": "P", "p/a": "A", "p/a/c": "A", "p/a/b": "B", "p/a/b/c": "B", "p/ab": "P, ab"}
+    for name, title in titles.items():
+        assert summary.title_of(Subject(None, Function(name, "sum"), name), peer) == title
+
+
 def test_two_rows_of_one_name_are_refused(tmp_path: Path) -> None:
     row = '[[peer]]\nname = "a"\ntitle = "A"\nlanguage = "c"\nfile = "a.c"\npackage = "a"\n'
     table = tmp_path / "peers.toml"
@@ -641,7 +664,8 @@ def test_make_bench_continues_without_missing_packages(
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Returns the folder of results. The slow part is replaced, and the result is the small one."""
+    """Replaces the slow part of the program, which then makes the result of made_result(). Returns
+    the folder of results."""
     monkeypatch.setattr(run, "BENCH", tmp_path)
     monkeypatch.setattr(run, "make_result", lambda *_: made_result())
     monkeypatch.setattr(sys, "argv", ["run.py", f"--build={tmp_path / 'build'}"])
@@ -780,7 +804,7 @@ def test_busy_machine_is_reported(
 ) -> None:
     made = made_result()
     monkeypatch.setattr(run, "make_result", lambda *_: made)
-    made["method"] |= {"taken": 611694, "discarded": 387023}  # on Emerald Rapids, quiet
+    made["method"] |= {"taken": 611694, "discarded": 387023}  # on a quiet Emerald Rapids
     assert run.main() == 0 and "too noisy" not in capsys.readouterr().err
     made["cells"][1]["speedup"]["dpdk"] = [2.0, 1.95, 2.16]
     assert run.main() == run.TOO_NOISY == 4
@@ -815,7 +839,7 @@ def test_a_headline_whose_samples_are_lost_is_noisy_and_one_without_a_peer_is_no
 @pytest.mark.parametrize(
     ("ours", "theirs", "speed", "loses"),
     [
-        (0.07, 0.11, 0.917, False),  # quotients of pairs said the opposite, on Emerald Rapids
+        (0.07, 0.11, 0.917, False),  # on Emerald Rapids, quotients of pairs showed the opposite
         (0.11, 0.07, 0.64, False),
         (0.29, 0.2, 0.69, False),
         (0.25, 0.1, 0.4, True),  # further apart than a third of a cycle
@@ -871,7 +895,8 @@ def test_unknown_revision_is_refused(revision: str) -> None:
 
 
 def test_build_of_another_revision_is_discarded(tmp_path: Path) -> None:
-    """The build's objects may be newer than the files of an older revision."""
+    """A build of another revision is discarded: its objects may be newer than the files of an older
+    revision."""
     repository = tmp_path / "repository"
     usual = ["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@b"]
     subprocess.run(["git", "init", "-q", repository], check=True)
@@ -959,8 +984,8 @@ def made_result() -> result.Result:
 
 
 def with_peers(**times: list[float]) -> result.Result:
-    """Returns the small result with more functions: `language_peer_variant` took these times, one
-    per cell."""
+    """Returns the small result with more functions. Each key is LANGUAGE_PEER_VARIANT, and its
+    value the function's times, one per cell."""
     made = made_result()
     for key, taken in times.items():
         language, peer, variant = key.split("_")

@@ -43,7 +43,7 @@ def test_the_base_is_below_everything() -> None:
 
 
 def test_suites_are_those_of_the_build() -> None:
-    """A suite that does not exist would test nothing."""
+    """Each suite exists in the build: a suite that does not exist would test nothing."""
     texts = [path.read_text() for path in SOURCE.rglob("meson.build") if "build" not in path.parts]
     for suite in changed.suites_of(str(path) for path in Tree().files):
         assert any(f"'{suite}'" in text for text in texts), suite
@@ -78,7 +78,8 @@ def test_a_changed_test_is_run_itself() -> None:
 
 
 def test_change_of_the_harness_runs_all_tests_in_c(tmp_path: Path) -> None:
-    """The harness is a library that each test links."""
+    """A change of the harness affects all tests in C, because it is a library that each test
+    links."""
     (tmp_path / "meson-info").mkdir()
     tests = [{"name": "sum", "cmd": [str(tmp_path / "tests/test_sum")]}]
     (tmp_path / "meson-info/intro-tests.json").write_text(json.dumps(tests))

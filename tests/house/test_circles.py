@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The checker of circles finds files that use each other, and exceptions without a use."""
+"""The checker of circles finds files that use each other, and unused exceptions."""
 
 from __future__ import annotations
 

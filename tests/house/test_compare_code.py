@@ -120,7 +120,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 
 def test_revisions(tmp_path: Path) -> None:
-    """The working tree counts with its new files; a file that only one revision has differs."""
+    """The working tree includes its new files. A file that only one revision contains differs."""
 
     def compared(*revisions: str) -> tuple[int, list[str]]:
         run = subprocess.run(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The checker of coverage finds missing and superfluous rows; programs count however they end."""
+"""The checker of coverage finds missing and superfluous rows; programs are counted however they
+end."""
 
 from __future__ import annotations
 
@@ -75,7 +76,8 @@ def test_rows_that_are_wrong(row: str, error: str) -> None:
 
 
 def test_branches_that_depend_on_the_machine() -> None:
-    """A branch with such a row may be reached or not, but must exist; it counts in no sum."""
+    """A branch whose row `depends` on the machine may be reached or not, but must exist. It counts
+    in no sum."""
     (row,) = rows("src/sum/a.c f: some is never false", depends=True)
     for there in (HALF, REACHED):
         assert list(checker.check_rows([row], [there])) == []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Command lines in documents: each command and option exists; those of README.md print what it
-shows.
+"""Command lines in documents: each command and option exists; the commands of README.md print what
+README.md shows.
 
 The commands of tutorials and how-tos run completely (test_tutorials.py, test_howto_*.py).
 """
@@ -29,7 +29,8 @@ START = re.compile(r"(?:carry|make|bench/\w+\.py|scripts/\w+(?:\.py)?)(?: |$)")
 
 
 def command_of(line: str) -> list[str]:
-    """Returns the words of a shell line up to a pipe or a file; none if it is not tested."""
+    """Returns the words of a shell line up to a pipe or a file; no words if the line is not
+    tested."""
     line = re.split(r" {2,}#|[|>;]", line.removeprefix("$ "))[0]
     line = re.sub(r"^(?:[A-Z_]+=\S* )+", "", line)
     return [word.strip("[]") for word in shlex.split(line)] if START.match(line) else []
@@ -85,7 +86,8 @@ def check_make(words: list[str]) -> None:
 
 
 def carry_command(words: list[str]) -> list[str]:
-    """Returns the command of `carry`, and its subcommand; `carry FILE` has none."""
+    """Returns the command of `carry`, and its subcommand; [] for `carry FILE`, which has no
+    command."""
     names = [word for word in words if not word.startswith("-")]
     if not names or names[0].isupper():
         return []

@@ -62,7 +62,7 @@ def test_the_index_leads_to_every_document() -> None:
 
 
 def test_the_index_names_headers_examples_and_commands() -> None:
-    """The index names all headers, examples and commands."""
+    """The index names more than nine headers and more than five examples, and they exist."""
     text = (SOURCE / "docs/index.md").read_text()
     headers = re.findall(r"`(carry/[\w/]+\.h)`", text)
     examples = re.findall(r"`(examples/\w+\.c)`", text)
@@ -72,7 +72,26 @@ def test_the_index_names_headers_examples_and_commands() -> None:
         assert (SOURCE / name).is_file()
 
 
-# Tasks of a reader of the index, the page that its row leads to, and an answer on that page.
+def anchor_of(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def test_each_cause_has_its_situation() -> None:
+    """The how-to leads from each cause that the command names to the section that explains it."""
+    table = (SOURCE / "include/carry/capture_causes.def").read_text()
+    causes = re.findall(r"^CARRY_CAPTURE_CAUSE\(\w+, (\w+),", table, re.MULTILINE)
+    page = (SOURCE / "docs/howto/find-what-breaks-checksums.md").read_text()
+    parts = re.split(r"^## (.+)\n", page, flags=re.MULTILINE)[1:]
+    sections = {
+        anchor_of(heading): text for heading, text in zip(parts[::2], parts[1::2], strict=True)
+    }
+    rows = re.findall(r"^\| `(\w+)` \| \[.+\]\(#(.+)\) \|$", page, re.MULTILINE)
+    assert [cause for cause, _ in rows] == causes
+    for cause, anchor in rows:
+        assert f"`{cause}`" in sections[anchor], cause
+
+
+# Tasks in the index, each with the page that the task's row leads to, and an answer on that page.
 TASKS = [
     ("right, wrong or just offloaded", "README.md", "just offloaded"),
     ("what breaks checksums", "docs/howto/find-what-breaks-checksums.md", "ethtool -K"),
@@ -170,7 +189,8 @@ def test_the_steps_of_one_packet_name_functions_of_their_files() -> None:
 
 
 def test_packet_c_begins_with_functions_of_their_files() -> None:
-    """The reading order in packet.c names functions, each with its file or as one of packet.c."""
+    """The reading order in packet.c names functions of packet.c, of a header that it names, or of
+    offload.c."""
     folder = SOURCE / "src/packet"
     head = (folder / "packet.c").read_text().split("*/")[1]
     functions = re.findall(r"\b(\w+)\(\)", head)
@@ -181,7 +201,7 @@ def test_packet_c_begins_with_functions_of_their_files() -> None:
 
 
 def test_a_function_must_be_defined_to_be_named(tmp_path: Path) -> None:
-    """Calls and declarations are no definitions."""
+    """Calls and declarations are not definitions."""
     (tmp_path / "a.c").write_text(
         "int f(int a);\nstatic int g(int a,\n      int b) {\n    f(a);\n}\n"
     )

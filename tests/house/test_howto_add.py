@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The how-tos on additions: in a copy of the sources, one file and one row suffice."""
+"""The how-tos on additions: in a copy of the sources, each addition needs only one file and one
+row."""
 
 from __future__ import annotations
 

@@ -38,7 +38,8 @@ EVERY_PAGE = {"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAM
 # Options of other programs.
 FOREIGN = {"--check", "--ignore-missing", "--long", "--verify"}
 
-# Programs without which tests of this file are skipped, and packages that `make test` installs.
+# Programs without which tests of this file are skipped, and the packages that contain them, which
+# `make test` installs.
 NEEDED = {"groff": "groff-base", "jq": "jq", "mandoc": "mandoc", "zstd": "zstd"}
 
 EACH_PAGE = pytest.mark.parametrize("page", sorted(PAGES))

@@ -49,7 +49,7 @@ def plain(page: str) -> str:
 
 
 def has_words(page: str, comment: str) -> bool:
-    """Checks whether a page contains all words of a comment, in order."""
+    """Checks whether a page contains the words of a comment, with no others in between."""
     said, shown = words(comment), words(plain(page))
     return any(shown[at : at + len(said)] == said for at in range(len(shown)))
 
@@ -138,7 +138,7 @@ def header_of(tmp_path: Path, text: str) -> headers.Header:
 
 
 def test_comments_describe_what_follows(tmp_path: Path) -> None:
-    """A comment describes all that follows without an empty line; inline functions have one of
+    """A comment describes all that follows without an empty line; inline functions have comments of
     their own."""
     header = header_of(
         tmp_path,
@@ -225,7 +225,7 @@ def test_comments_as_blocks() -> None:
 
 
 def test_text_is_escaped_for_roff() -> None:
-    """Dots, quotes and backslashes at the beginning of a line are text, too."""
+    """Dots and quotes at the beginning of a line, and backslashes, are text, too."""
     assert roff.line(".br \\n -O2 a-b `x-y` 'z") == "\\&.br \\en \\-O2 a-b \\fBx\\-y\\fP 'z"
     assert roff.line("'a") == "\\&'a"
 

@@ -167,7 +167,7 @@ IS_OF_GCC = COMMANDS.is_file() and "clang" not in json.loads(COMMANDS.read_text(
 @pytest.mark.skipif(not ARCHIVE.is_file(), reason="the library was not built as an archive")
 @pytest.mark.skipif(not IS_OF_GCC, reason="the record is of GCC, whose assembler pads otherwise")
 def test_paths_of_a_kernel_have_as_many_instructions_as_callgrind_counts(tmp_path: Path) -> None:
-    """The recorded path includes the jump of carry_sum()."""
+    """The recorded counts also include carry_sum(), which jumps to the kernel."""
     record = (SOURCE / "bench/instructions/counts.txt").read_text()
     counts = {
         int(size): int(count)
@@ -185,7 +185,8 @@ EMULATES = pytest.mark.skipif(
     not shutil.which(emulated.QEMU) or not shutil.which(f"{emulated.CROSS}gcc"),
     reason="no cross compiler for AArch64, or no emulator (gcc-aarch64-linux-gnu, qemu-user)",
 )
-# Adds the bytes of a vector until `size` is reached; and calls another function.
+# model_loop counts by the size of a vector, in bytes, until the count reaches x1; model_jump jumps
+# to model_loop.
 ARM_LOOP = """
     .arch armv8.2-a+sve
     .globl model_loop

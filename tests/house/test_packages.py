@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""scripts/packages: the packages that it installs, given those that are missing. No apt runs."""
+"""scripts/packages: the packages that it installs if some are missing. A fake apt-get runs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Install:
         return [words for words in calls if "install" in words and "-s" not in words]
 
     def make(self, *words: str) -> str:
-        """Runs make with an error; returns its message."""
+        """Runs make with a package missing; returns the message of the error."""
         self.log.write_text("")
         own = {
             "PATH": f"{self.path}:{os.environ['PATH']}",

@@ -48,8 +48,8 @@ def test_documents_may_show_what_users_type() -> None:
 
 @pytest.mark.parametrize("name", lock_tools.TOOLS)
 def test_lock_matches_its_row(name: str) -> None:
-    """Each package is pinned once, to one version, with a digest of each file that pip may
-    select."""
+    """Each package is pinned once, to one version, with digests; the tools of the row are among the
+    packages."""
     text = (lock_tools.LOCKS / f"{name}.txt").read_text()
     packages = text.replace(" \\\n", "").splitlines()[1:]
     for package in packages:

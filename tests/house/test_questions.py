@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Questions of newcomers: at most two steps lead from the README to the answer.
 
-A step follows a link of the current page, or searches a folder that this page names for a word.
+A step follows a link of the current page, or searches for a word in a folder that this page names.
 """
 
 from __future__ import annotations

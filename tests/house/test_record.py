@@ -23,7 +23,7 @@ from testing.table import STEPS
 
 
 def nothing(log: Log) -> None:
-    """Never runs: the action of the steps of this file."""
+    """Does nothing, so that the step passes."""
 
 
 SUMS = Step("sums", "", nothing, ("src/", "tests/*.c"), captures=False)
@@ -250,7 +250,8 @@ def test_without_a_record_all_steps_run(root: Path) -> None:
 
 
 def test_each_name_of_the_table_matches_a_file() -> None:
-    """A name without a file, such as that of a renamed folder, would have no effect."""
+    """Each name of the table stands for a file: a name without a file, such as the name of a
+    renamed folder, would have no effect."""
     files = Tree().files
     names = {name for step in STEPS for name in inputs.own_names(step)}
     assert [n for n in names if not any(inputs.is_named(file, [n]) for file in files)] == []
@@ -264,7 +265,8 @@ def test_a_runner_or_build_file_is_an_input_of_each_step() -> None:
 
 
 def test_files_that_a_compiler_read_must_be_declared(tmp_path: Path) -> None:
-    """The build compiles one file, which includes a header of this project."""
+    """Files that a compiler reads must be declared: here a build compiles one file, which includes
+    a header of this project."""
     folder = tmp_path / "build"
     own = tmp_path / "own"
     own.mkdir()

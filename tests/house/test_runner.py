@@ -59,7 +59,8 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_concurrent_steps(logs: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Two steps wait for each other. Failures are listed in the order of the steps."""
+    """Steps run concurrently: here each of two steps waits for the other. Failures are listed in
+    the order of the steps."""
 
     def meet(log: Log, own: str, other: str) -> None:
         (tmp_path / own).write_text(own)
@@ -88,8 +89,8 @@ def test_killed_concurrent_step_ends_the_run(logs: Path) -> None:
 
 
 def test_concurrent_steps_are_shared(logs: Path, tmp_path: Path) -> None:
-    """The first step waits until the other process, once it has finished its own step, has run the
-    rest."""
+    """Marked steps are shared between the processes: here the first step waits until the other
+    process has run all other steps."""
 
     def wait(log: Log) -> None:
         await_file(tmp_path / "last")
@@ -146,8 +147,8 @@ def is_running(pid: str) -> bool:
 
 @pytest.mark.parametrize("interrupts", [1, 2, 20])
 def test_an_interrupt_ends_all(tmp_path: Path, interrupts: int) -> None:
-    """The interrupt also ends the commands of a concurrent step, and those that ignore SIGTERM,
-    however often the user repeats it: no command outlives the main process."""
+    """The interrupt also ends the commands of a concurrent step, and commands that ignore SIGTERM,
+    however often the user interrupts: no command outlives the main process."""
     paths = [str(SOURCE / name) for name in ("scripts", "tests/harness", "tests/house")]
     trap = "" if interrupts > 1 else "exit"
     program = INTERRUPTED.format(paths=paths, folder=str(tmp_path), trap=trap)
@@ -216,6 +217,44 @@ def test_the_command_that_repeats_a_test_runs_it(
     assert again.returncode == 1 and "1 failed" in again.stdout
 
 
+READING = """from pathlib import Path
+def test_x() -> None:
+    assert Path(__file__).with_name("DATA").read_text() == "DATA"
+"""
+
+
+def test_steps_that_share_a_build_keep_what_they_read_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Concurrent steps may run tests in one build: here the second run begins before the first has
+    collected the names of its files."""
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    monkeypatch.setattr(builds, "ROOT", tmp_path)
+    (tmp_path / "tests").mkdir()
+    conftest = (SOURCE / "tests/conftest.py").read_text()
+    (tmp_path / "tests/conftest.py").write_text(conftest)
+    for name in ("first", "second"):
+        (tmp_path / "tests" / name).mkdir()
+        (tmp_path / "tests" / name / name).write_text(name)
+        text = READING.replace("DATA", name)
+        (tmp_path / "tests" / name / f"test_{name}.py").write_text(text)
+    build = tmp_path / "build"
+    build.mkdir()
+    first, second = Log(tmp_path / "logs/first.log"), Log(tmp_path / "logs/second.log")
+    count = first.count_junit
+
+    def count_beside(path: Path, repeat: str) -> None:
+        python_tests(second, build, tests="second", at_once=0)
+        count(path, repeat)
+
+    monkeypatch.setattr(first, "count_junit", count_beside)
+    python_tests(first, build, tests="first", at_once=0)
+    for log, own, other in ((first, "first", "second"), (second, "second", "first")):
+        assert log.counts.passed == 1
+        assert f"tests/{own}/{own}" in log.read
+        assert not any(other in path for path in log.read)
+
+
 def test_a_run_without_tests_is_no_success(tmp_path: Path) -> None:
     log = Log(tmp_path / "log")
     log.counts.passed = 1  # by another run
@@ -226,7 +265,8 @@ def test_a_run_without_tests_is_no_success(tmp_path: Path) -> None:
 def test_step_that_reads_undeclared_files_fails(
     logs: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without this failure, the step would be skipped although such a file had changed."""
+    """A step fails if its builds compile a file that its row does not name. Otherwise the step
+    would be skipped although such a file had changed."""
     monkeypatch.setattr(inputs, "compiled", lambda folder: {"src/sum/sum.c", "docs/sum.md"})
     step = Step("narrow", "", lambda log: log.builds.append(Built(SOURCE)), inputs=("docs/",))
     results, _ = run_steps([step], inputs.check_inputs)

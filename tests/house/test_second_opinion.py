@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Second opinions: the verdicts of scapy and dpkt on checksums in generated frames.
 
-Each test takes a piece, such as a link type, a tunnel or a transport, and frames that contain it
-among others (scapy_packets.py). CARRY_TEST_LEVEL sets the number of frames. They are the same each
-time, unless CARRY_TEST_SEED selects others.
+Each test takes a piece, such as a link type, a tunnel or a transport, and frames that contain
+this piece and others (scapy_packets.py). CARRY_TEST_LEVEL sets the number of frames. They are the
+same each time, unless CARRY_TEST_SEED selects others.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ def repeated(*strategies: st.SearchStrategy[Any]) -> Callable[[Callable[..., Non
 
 
 def explained(carry: Run, frame: Stack, data: bytes) -> list[dict[str, Any]]:
-    """Returns the layers of a frame; those with a checksum have carry's report on it."""
+    """Returns the layers of a frame. Layers with a checksum have carry's report on it."""
     done = carry("explain", "--json", "-", "1", stdin=pcap([data], link=frame.link))
     assert done.stderr == ""
     return json.loads(done.stdout)["layers"]
 
 
 def assert_found(frame: Stack, layers: list[dict[str, Any]]) -> None:
-    """Checks that the layers are those of scapy, and the sums are where the RFCs place them."""
+    """Checks that the layers are scapy's, and the sums are where the RFCs place them."""
     assert [(layer["protocol"], layer["at"]) for layer in layers] == list(frame.layers)
     sums = [layer for layer in layers if layer["checksum"]]
     places = [(layer["protocol"], layer["checksum"]["at"]) for layer in sums]
@@ -216,8 +216,8 @@ def test_partial_sums_are_partial(carry: Run, piece: str) -> None:
 
 @pytest.mark.parametrize("piece", ["icmp error", "icmpv6 error"])
 def test_quoted_partial_sums_are_partial(carry: Run, piece: str) -> None:
-    """Sums around a quoted partial sum are never partial, even where they would be right once it is
-    complete."""
+    """Sums around a quoted partial sum are never partial, even where they will be right when the
+    partial sum is completed."""
 
     @repeated(frames(piece), st.booleans())
     def run(frame: Stack, sums_as_it_stands: bool) -> None:
@@ -239,7 +239,7 @@ def test_quoted_partial_sums_are_partial(carry: Run, piece: str) -> None:
 
 
 def capture(stacks: Iterable[Stack], contents: Iterable[bytes]) -> bytes:
-    """Returns a capture of frames with a link type each."""
+    """Returns a capture of frames, each with its own link type."""
     file = Pcapng().section()
     for number, (stack, data) in enumerate(zip(stacks, contents, strict=True)):
         file.interface(link=stack.link).packet(data, interface=number)
@@ -320,7 +320,7 @@ FILLED_BY_DPKT = {
 
 
 class DpktDifference(NamedTuple):
-    """A case in which dpkt stores a sum that differs from the RFCs', and a piece that shows it."""
+    """A case in which dpkt stores another sum than the RFC says, and a piece that shows it."""
 
     reason: str
     piece: str
@@ -328,7 +328,7 @@ class DpktDifference(NamedTuple):
 
 
 def is_detoured(item: Sum, _: bytes) -> bool:
-    """Checks whether the addresses of the pseudo-header differ from those in the IP header."""
+    """Checks whether the addresses of the pseudo-header are not only the two of the IP header."""
     return item.pseudo is not None and any(
         end != start for (_, end), (start, _) in pairwise(item.pseudo.addresses)
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from carry_tool import SOURCE
 
-# Pages on the sources have tests of their own; those on measurements need other machines.
+# Pages on the sources have tests of their own; pages on measurements need other machines.
 PAGES = sorted(
     path
     for folder in ("tutorial", "howto")
@@ -38,6 +38,7 @@ def commands(page: Path) -> Iterator[tuple[str, str]]:
 def folder(tmp_path: Path) -> Path:
     for path in SOURCE.glob("examples/*.pcap*"):
         shutil.copy(path, tmp_path)
+    shutil.copytree(SOURCE / "examples/causes", tmp_path / "causes")
     return tmp_path
 
 

@@ -22,7 +22,7 @@ def found(name: str, text: str, strings: bool = True) -> list[tuple[int, str]]:
     return check_words.complaints(name, text, strings)
 
 
-# How comments begin and continue on the next line; a document has none.
+# How comments begin and continue on the next line; a document has no comments.
 COMMENTS = {
     "a.md": ("It ", "\n"),
     "a.c": ("/* It ", "\n * "),
@@ -62,7 +62,7 @@ def test_the_terms_are_in_the_glossary() -> None:
 
 
 def test_messages_must_not_use_what_terms_replace() -> None:
-    """A text may continue on the next line. Names and data, which have no blank, are no texts."""
+    """A text may continue on the next line. Names and data, which have no blank, are not texts."""
     code = """a = whoever + 'w';
 f("all but\\n"
   "for \\"it\\"", "whoever");

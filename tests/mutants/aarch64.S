@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Mutants that break the calling convention: they call the right function, and do one thing more.
- */
+/* Mutants that break the calling convention. */
 
 .macro MUTANT name
     .text
@@ -25,7 +23,7 @@ broken_\name:
     .size broken_\name, . - broken_\name
 .endm
 
-/* Defines a mutant that sums rightly and then executes one more instruction. */
+/* Defines a mutant that computes the right sum and then executes one more instruction. */
 .macro SPOIL_AFTER name, instruction:vararg
     MUTANT \name
     RIGHT_SUM

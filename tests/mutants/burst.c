@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sum.c with an extra loop in carry_sum_burst(): only a count of instructions reveals it. */
+/* sum.c with an extra loop in carry_sum_burst(), which only a count of instructions reveals. */
 #define carry_sum_burst carry_sum_burst_right
 #include "sum/sum.c"
 #undef carry_sum_burst

@@ -15,6 +15,6 @@ CARRY_END broken_context_switch_\name
 .endm
 
 SPOIL_AFTER r15, notq %r15
-SPOIL_AFTER uppers, vcmpps $15, %ymm5, %ymm5, %ymm5 /* always true: all ones */
+SPOIL_AFTER uppers, vcmpps $15, %ymm5, %ymm5, %ymm5 /* sets all bits */
 
 CARRY_NOTES

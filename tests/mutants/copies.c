@@ -12,7 +12,7 @@ void broken_copy_not(void *dst, const void *src, size_t size) {
         *to++ = *from++;
 }
 
-/* Copies as many bytes as are left to the start of the last vector, not to its end. */
+/* Copies the remaining bytes to the start of the last vector, not to its end. */
 void broken_copy_tail_overlap(void *dst, const void *src, size_t size) {
     unsigned char *to = dst;
     const unsigned char *from = src;
@@ -32,6 +32,19 @@ void broken_copy_whole_words(void *dst, const void *src, size_t size) {
         memset(to + size, 0, 8 - size % 8);
 }
 
+/* Copies up to 63 bytes as two halves of a vector, the second behind the first, not at the end. */
+void broken_copy_second_half(void *dst, const void *src, size_t size) {
+    enum { HALF = 32 };
+    const size_t part = size < HALF ? size : HALF;
+    if (size >= 2 * HALF) {
+        broken_copy_not(dst, src, size);
+        return;
+    }
+    broken_copy_not(dst, src, part);
+    if (size > HALF)
+        broken_copy_not((unsigned char *)dst + HALF, (const unsigned char *)src + HALF, part);
+}
+
 void broken_copy_64_kib(void *dst, const void *src, size_t size) {
     broken_copy_not(dst, src, size & 0xffff);
 }
@@ -46,7 +59,7 @@ void broken_copy_reads_before(void *dst, const void *src, size_t size) {
     (void)*((const volatile unsigned char *)src - 1);
 }
 
-/* Writes the same value back, so that only a page that faults reveals it. */
+/* Writes the same value back, so that only a page that faults reveals the write. */
 void broken_copy_writes_before(void *dst, const void *src, size_t size) {
     volatile unsigned char *before = (unsigned char *)dst - 1;
     broken_copy_not(dst, src, size);
@@ -54,13 +67,14 @@ void broken_copy_writes_before(void *dst, const void *src, size_t size) {
         *before = *before;
 }
 
-/* Moves wrongly where the target is after the source. */
+/* Copies the first byte first: wrong if the target begins inside the source. */
 void broken_copy_upwards(void *dst, const void *src, size_t size) {
     broken_copy_not(dst, src, size);
 }
 
 /*
- * Copies blocks to aligned addresses, but stores the unaligned first bytes before them, not after.
+ * Copies blocks to aligned addresses, but stores the unaligned first bytes before the blocks, not
+ * after them.
  */
 void broken_copy_first_vector(void *dst, const void *src, size_t size) {
     unsigned char first[VECTOR_BYTES];
@@ -74,7 +88,7 @@ void broken_copy_first_vector(void *dst, const void *src, size_t size) {
     memmove((unsigned char *)dst + cut, (const unsigned char *)src + cut, size - cut);
 }
 
-/* Moves wrongly if the size is at least that of a page. */
+/* Moves wrongly if the size is at least a page. */
 void broken_copy_pages_upwards(void *dst, const void *src, size_t size) {
     if (size < 4096)
         memmove(dst, src, size);

@@ -3,7 +3,10 @@
 #include "base/asm_aarch64.h"
 #include "base/fault_aarch64.h"
 
-/* Copies all bytes one by one, with a fault at `faulted`. Returns the bytes left. */
+/*
+ * Copies all bytes one by one. After a fault, execution continues at `faulted`. Returns how many
+ * bytes are left.
+ */
 .macro BYTES faulted
 1:  cbz     x2, 2f
     CARRY_FAULT_ROW \faulted, 0, ldrb w3, [x1]
@@ -17,7 +20,8 @@
 .endm
 
 /*
- * Sizes from 16 to 32 continue after the macro, with both ends loaded; others are copied rightly.
+ * Loads the first and the last 16 bytes if the size is from 16 to 32, and continues after the
+ * macro. Copies other sizes correctly, and returns.
  */
 .macro ENDS faulted
     cmp     x2, #16
@@ -70,7 +74,7 @@ CARRY_FUNCTION broken_try_copies_none
     ret
 CARRY_END broken_try_copies_none
 
-/* Faults a second time to find the page. */
+/* Copies up to the missing page after a fault, and so faults a second time there. */
 CARRY_FUNCTION broken_try_two_signals
     ENDS    .Ltwo_signals
     STORE_ENDS .Ltwo_signals
@@ -78,7 +82,7 @@ CARRY_FUNCTION broken_try_two_signals
     BYTES   2f
 CARRY_END broken_try_two_signals
 
-/* Treats the top byte of an address as part of the address; the CPU ignores it. */
+/* Includes the top bytes of addresses, which the CPU ignores, in comparisons. */
 CARRY_FUNCTION broken_try_keeps_tag
     ENDS    .Lkeeps_tag
     BYTES   2f
@@ -101,8 +105,8 @@ CARRY_END broken_try_unmarked
 
 /*
  * Copies by two vectors, and stores both before the pointers advance. A fault at the first vector
- * reports `first` bytes as done, a fault at the second one `second`. Recovers like all mutants
- * with CARRY_LOAD and CARRY_STORE.
+ * reports `first` bytes as done, a fault at the second one `second`. Recovers by the CARRY_RECOVER
+ * below, like all mutants with CARRY_LOAD and CARRY_STORE.
  */
 .macro PAIRS first, second
 1:  cmp     x2, #32
@@ -119,22 +123,22 @@ CARRY_END broken_try_unmarked
     b       .Lnext_byte
 .endm
 
-/* Reports a vector as stored that is not stored yet. */
+/* Reports a vector as done before it is stored. */
 CARRY_FUNCTION broken_try_says_stored
     PAIRS   16, 16
 CARRY_END broken_try_says_stored
 
-/* Assumes that the page is after the stored bytes. */
+/* Does not report the first vector as done after it is stored. */
 CARRY_FUNCTION broken_try_forgets_stored
     PAIRS   0, 0
 CARRY_END broken_try_forgets_stored
 
-/* Assumes that no store is done in part. */
+/* Stores whole vectors, which may cross the end of a page. */
 CARRY_FUNCTION broken_try_crosses_page
     PAIRS   0, 16
 CARRY_END broken_try_crosses_page
 
-/* Assumes that a size has 32 bits. */
+/* Uses only the lower 32 bits of the size. */
 CARRY_FUNCTION broken_try_cuts_size
     mov     w2, w2
     BYTES   2f

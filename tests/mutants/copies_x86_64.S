@@ -3,7 +3,7 @@
 #define RECOVERS 1
 #include "copy/x86_64/kernel.h"
 
-/* Copies all bytes by rep movsb. Returns the bytes left. */
+/* Copies all bytes by rep movsb. Returns how many bytes are left. */
 .macro BYTES left:vararg
     movq %rdx, %rcx
     CARRY_FAULT_ROW .Lleft_\@, 0, rep movsb
@@ -13,7 +13,8 @@
 .endm
 
 /*
- * Sizes from 16 to 32 continue after the macro, with both ends loaded; others are copied rightly.
+ * Loads the first and the last 16 bytes if the size is from 16 to 32, and continues after the
+ * macro. Copies other sizes correctly, and returns.
  */
 .macro ENDS faulted
     cmpq $16, %rdx
@@ -68,7 +69,7 @@ CARRY_FUNCTION broken_try_copies_none
     ret
 CARRY_END broken_try_copies_none
 
-/* Faults a second time to find the page. */
+/* Copies up to the missing page after a fault, and so faults a second time there. */
 CARRY_FUNCTION broken_try_two_signals
     ENDS .Ltwo_signals
     STORE_ENDS .Ltwo_signals
@@ -86,8 +87,8 @@ CARRY_END broken_try_unmarked
 
 /*
  * Copies by two vectors, and stores both before the pointers advance. A fault at the first vector
- * reports `first` bytes as done, a fault at the second one `second`. Recovers like the last
- * function with CARRY_RECOVER.
+ * reports `first` bytes as done, a fault at the second one `second`. Recovers by the last
+ * CARRY_RECOVER above.
  */
 .macro PAIRS first, second
 1:  cmpq $32, %rdx
@@ -106,17 +107,17 @@ CARRY_END broken_try_unmarked
     COPY_RETURN
 .endm
 
-/* Reports a vector as stored that is not stored yet. */
+/* Reports a vector as done before it is stored. */
 CARRY_FUNCTION broken_try_says_stored
     PAIRS CARRY_DONE(16), CARRY_DONE(16)
 CARRY_END broken_try_says_stored
 
-/* Assumes that the page is after the stored bytes. */
+/* Does not report the first vector as done after it is stored. */
 CARRY_FUNCTION broken_try_forgets_stored
     PAIRS 0, 0
 CARRY_END broken_try_forgets_stored
 
-/* Assumes that a size has 32 bits. */
+/* Uses only the lower 32 bits of the size. */
 CARRY_FUNCTION broken_try_cuts_size
     movl %edx, %edx
     BYTES movq %rcx, %rax

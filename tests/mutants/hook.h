@@ -8,10 +8,10 @@
 
 enum broken_hook {
     BROKEN_HOOK_NOT,
-    BROKEN_HOOK_HIDDEN,      /* stubs lose rax, the number of vector arguments, or x8 */
-    BROKEN_HOOK_CHAIN,       /* stubs lose the static chain: r10 or x18 */
+    BROKEN_HOOK_HIDDEN,      /* stubs lose rax, or x8 on AArch64 */
+    BROKEN_HOOK_CHAIN,       /* stubs lose the static chain: r10, or x18 on AArch64 */
     BROKEN_HOOK_LEFT_BEHIND, /* a detached hook leaves its stubs in the slots */
-    BROKEN_HOOK_PAST_END,    /* bytes after the end of a stack count as readable */
+    BROKEN_HOOK_PAST_END,    /* every address counts as readable */
     BROKEN_HOOK_NOT_QUIET,   /* several NOPs are replaced while threads run */
 };
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Every hook uses the thunk for functions of the base standard. */
+/* If set, every hook uses the thunk for functions of the base procedure call standard. */
 extern bool broken_hook_all_are_base;
 
 #endif

@@ -72,7 +72,7 @@ enum carry_xstate_refusal broken_check_truncated(const struct carry_xstate_layou
     return refusal == CARRY_XSTATE_REFUSED_TRUNCATED ? CARRY_XSTATE_REFUSED_NONE : refusal;
 }
 
-/* Assumes that every machine has the offsets of the first one. */
+/* Leaves the components at the offsets of the source, although the target has other offsets. */
 enum carry_xstate_refusal broken_convert_offsets(const struct carry_xstate_layout *layout,
                                                  const void *image, size_t size,
                                                  const struct carry_xstate_target *target) {

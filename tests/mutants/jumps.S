@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jumps that touch the end of 32 bytes, for scripts/check_jumps.py, and some that do not. */
+/* For scripts/check_jumps.py: jumps that cross, or end at, a 32-byte boundary, and other jumps. */
     .text
     .balign 32
 ends_there:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replaces libcarry.so for `carry selftest --library`: the functions that CARRY_BROKEN names,
- * separated by commas, are broken. All others are the library's own: this module is linked with
- * it.
+ * A library for `carry selftest --library`. The environment variable CARRY_BROKEN lists the faults
+ * of its functions, with a comma before and after each. The library is linked with libcarry.so,
+ * which has all other functions.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #include "mutants/mutants.h"
 
-/* Returns the library's function of this name. */
+/* Returns the function `name` of libcarry.so. */
 #define REAL(name) ((__typeof__(name) *)(uintptr_t)dlsym(RTLD_NEXT, #name))
 
 static bool is_broken(const char *name) {
@@ -76,7 +76,7 @@ CARRY_API size_t carry_packet_check(const struct carry_frame *frame,
 CARRY_API size_t carry_packet_fill(const struct carry_frame *frame,
                                    const struct carry_packet_options *options,
                                    struct carry_packet_sum *changes, size_t capacity) {
-    static unsigned calls; /* the first round makes 1,481 calls */
+    static unsigned calls; /* the first round of the self-test makes 1,481 calls */
     const bool is_late = calls++ > 2000 && is_broken("fill late");
     return is_late || is_broken("fill")
                ? 0

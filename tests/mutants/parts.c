@@ -62,7 +62,7 @@ static size_t smaller_size(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* Assumes that both sides are cut at the same places. */
+/* Assumes that source and target are cut at the same places. */
 size_t broken_sum_copy_iov_drops(const struct carry_slice *dst, size_t dst_count,
                                  const struct carry_slice *src, size_t src_count, uint32_t *sum) {
     size_t done = 0;
@@ -75,7 +75,7 @@ size_t broken_sum_copy_iov_drops(const struct carry_slice *dst, size_t dst_count
     return done;
 }
 
-/* Copies rightly, but sums the chunks as if each started at an even offset. */
+/* Copies correctly, but sums the chunks as if each started at an even offset. */
 size_t broken_sum_copy_iov_odd_chunk(const struct carry_slice *dst, size_t dst_count,
                                      const struct carry_slice *src, size_t src_count,
                                      uint32_t *sum) {

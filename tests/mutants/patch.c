@@ -21,7 +21,7 @@ const struct carry_text_host *__wrap_carry_host_text(void);
 static void split_call(uint8_t *bytes) {
     int32_t rel32;
     memcpy(&rel32, bytes + 2, sizeof rel32);
-    rel32++; /* relative to an end that is a byte earlier */
+    rel32++; /* rel32 counts from the end of the call, which is a byte earlier */
     bytes[0] = 0xe8;
     memcpy(bytes + 1, &rel32, sizeof rel32);
     bytes[5] = 0x90;
@@ -36,7 +36,7 @@ bool __wrap_carry_encode(const struct carry_site *site, uintptr_t value,
     return fits;
 }
 
-/* Counts how often a handler has checked whether a trap is a guard. */
+/* The number of traps that handlers have looked up. */
 static uint32_t traps;
 
 bool __wrap_carry_patch_is_site(uintptr_t address) {
@@ -46,9 +46,9 @@ bool __wrap_carry_patch_is_site(uintptr_t address) {
 
 /* --- The host --- */
 
-#define TRAP_WAITS 100000 /* far more than any thread needs to arrive */
+#define TRAP_WAITS 100000 /* far more than a thread needs to reach a guard */
 
-/* The steps of a commit, by the number of synchronisations before each. */
+/* The steps of a commit, numbered by the synchronisations before them. */
 enum { GUARDS, TAILS, HEADS };
 
 static int step;
@@ -73,7 +73,7 @@ static int open_session(const struct carry_text_run *runs, size_t count, bool qu
     return error;
 }
 
-/* Waits long enough for a thread to arrive, even if it must share its core. */
+/* Waits long enough for a thread to reach a site, even if it shares this core. */
 static void wait_for_thread(void) {
     const struct timespec pause = {0, 50000};
     nanosleep(&pause, NULL);

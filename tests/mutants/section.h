@@ -6,8 +6,8 @@
 enum broken_section {
     BROKEN_SECTION_NOT,
     BROKEN_SECTION_FORGETS,  /* nothing is saved */
-    BROKEN_SECTION_LETS_GO,  /* the CPU is no longer in use while registers are loaded */
-    BROKEN_SECTION_ONE_AREA, /* all nested sections have the same area */
+    BROKEN_SECTION_LETS_GO,  /* the CPU counts as free while registers are loaded */
+    BROKEN_SECTION_ONE_AREA, /* nested sections share one area */
     BROKEN_SECTION_NMI,      /* NMIs are not recognised */
 };
 

@@ -47,7 +47,7 @@ uint32_t broken_loses_carry(const void *data, size_t size, uint32_t sum) {
     return fold(fold(wrapping) + all_words(p, size));
 }
 
-/* Loses the carry out of a word of all ones plus a carry: that sum is 0. */
+/* Loses the carry where a word of all ones plus a carry overflows to 0. */
 uint32_t broken_loses_rare_carry(const void *data, size_t size, uint32_t sum) {
     const unsigned char *p = data;
     uint64_t total = sum;
@@ -64,7 +64,7 @@ uint32_t broken_forgets_odd_byte(const void *data, size_t size, uint32_t sum) {
     return fold(even_words(data, size) + sum);
 }
 
-/* Aligns the pointer, and does not swap the bytes back. */
+/* Sums from an even address on, but does not swap the bytes of that sum. */
 uint32_t broken_fails_at_odd_start(const void *data, size_t size, uint32_t sum) {
     const unsigned char *p = data;
     if (((uintptr_t)p & 1) && size)
@@ -107,7 +107,7 @@ uint32_t broken_fails_at_64_kib(const void *data, size_t size, uint32_t sum) {
     return broken_not(data, size % 0x10000, sum);
 }
 
-/* Uses a 32-bit accumulator without intermediate folds: enough for any packet, not for any size. */
+/* Uses a 32-bit accumulator without intermediate folds: enough for packets, not for all sizes. */
 uint32_t broken_overflows(const void *data, size_t size, uint32_t sum) {
     return fold((uint64_t)(uint32_t)all_words(data, size) + sum);
 }
@@ -121,7 +121,7 @@ uint32_t broken_reads_past_end(const void *data, size_t size, uint32_t sum) {
     return broken_not(data, size, sum);
 }
 
-/* Loads the last word completely, and masks it: right unless the next page is missing. */
+/* Loads the last word as a whole: right unless the next page is missing. */
 uint32_t broken_reads_whole_words(const void *data, size_t size, uint32_t sum) {
     if (size % 8)
         touch_byte((const unsigned char *)data + (size | 7));

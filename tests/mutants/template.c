@@ -31,7 +31,7 @@ static void store_word(uint8_t *field, uint32_t value) {
     field[1] = (uint8_t)value;
 }
 
-/* Change a checksum before and after it is corrected. */
+/* Changes a checksum before it is corrected. */
 static void spoil_before(uint8_t *field) {
     if (broken == BROKEN_TEMPLATE_FILLS && load_word(field) == 0)
         store_word(field, 1);

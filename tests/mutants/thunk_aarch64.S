@@ -4,7 +4,7 @@
  * Mutants of thunks: see thunk_aarch64.h.
  *
  * In: x16 = const struct carry_thunk *, and all other registers as at the start of a function. Each
- * mutant changes what a thunk must not change.
+ * mutant violates one requirement of thunks, except `not` and `whole_not`, which violate none.
  */
     .arch_extension sve
 
@@ -38,11 +38,11 @@ MUTANT whole_forgets_z8, carry_thunk_enter_whole, mov v8.16b, v8.16b
 MUTANT whole_forgets_p0, carry_thunk_enter_whole, pfalse p0.b
 MUTANT whole_forgets_p4, carry_thunk_enter_whole, pfalse p4.b
 
-/* Mutants that leave streaming mode, or promise to save ZA although nothing saves it. */
+/* Mutants that leave streaming mode, or that set TPIDR2_EL0 although nothing saves ZA. */
 MUTANT stops_streaming, carry_thunk_enter, msr S0_3_C4_C2_3, xzr
 MUTANT promises_za, carry_thunk_enter, msr S3_3_C13_C0_5, x16
 
-/* Moves the stack by two words before the thunk, with or without CFI. */
+/* Calls the thunk with two words more on the stack, with or without CFI. */
 .macro MOVED name, cfi
     .globl broken_thunk_\name
     .type broken_thunk_\name, %function

@@ -5,8 +5,9 @@
 /*
  * Mutants of thunks: see thunk.h.
  *
- * In: r11 = const struct carry_thunk *, and all other registers as at the start of a function; for
- * those at any point, (rsp) = r11. Each mutant changes what a thunk must not change.
+ * In: r11 = const struct carry_thunk *, and all other registers as at the start of a function.
+ * Mutants of carry_thunk_any run at any point, with the old r11 at (rsp). Each mutant violates one
+ * requirement of thunks, except `not`, which violates none.
  */
 CARRY_FUNCTION broken_thunk_not
     jmp     carry_thunk_enter
@@ -31,12 +32,12 @@ CARRY_END broken_thunk_forgets_chain
     .comm mutant, 40, 8                           /* struct carry_thunk */
 
 CARRY_FUNCTION dirty_enter
-    vcmpps  $15, %ymm9, %ymm9, %ymm9            /* always true: all ones */
+    vcmpps  $15, %ymm9, %ymm9, %ymm9            /* sets all bits */
     leaq    check_thunk_descriptor(%rip), %rdi
     jmp     *(%rdi)
 CARRY_END dirty_enter
 
-/* Uses another struct carry_thunk, whose `enter` is the function above. */
+/* Passes another struct carry_thunk, whose `enter` is dirty_enter(). */
 CARRY_FUNCTION broken_thunk_stays_dirty
     pushq   %rax
     leaq    dirty_enter(%rip), %rax
@@ -77,7 +78,10 @@ CARRY_END broken_thunk_any_\name
 
 ANY flags, cmc
 ANY rdi, incq %rdi
-/* Each writes a value different from the initial one: a change of use only is allowed. */
+/*
+ * These mutants change a value, because a thunk may put a component in use without changing its
+ * value.
+ */
 ANY x87, fld1
 ANY xmm15, pcmpeqd %xmm15, %xmm15
 ANY k1, kxnorw %k1, %k1, %k1

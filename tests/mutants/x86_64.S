@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Mutants that break the calling convention: they call the right function, and do one thing more.
- */
+/* Mutants that break the calling convention. */
 #include "base/asm.h"
 #include "harness/stack.h"
 
-/* Computes the right sum in eax. Called with the stack aligned to 16 bytes, less 8. */
+/* Computes the right sum in eax. Expects rsp as at the start of a function: 16 * n + 8. */
 .macro RIGHT_SUM
     subq $8, %rsp
     movl %edx, %edx
@@ -13,7 +11,7 @@
     addq $8, %rsp
 .endm
 
-/* Defines a mutant that sums rightly and then executes one more instruction. */
+/* Defines a mutant that computes the right sum and then executes one more instruction. */
 .macro SPOIL_AFTER name, instruction:vararg
 CARRY_FUNCTION broken_\name
     RIGHT_SUM
@@ -24,7 +22,7 @@ CARRY_END broken_\name
 
 SPOIL_AFTER clobbers_rbx, xorl %ebx, %ebx
 SPOIL_AFTER clobbers_rbp, xorl %ebp, %ebp
-SPOIL_AFTER clobbers_r12, movl %r12d, %r12d    /* only the upper half */
+SPOIL_AFTER clobbers_r12, movl %r12d, %r12d    /* clears only the upper half */
 SPOIL_AFTER clobbers_r15, notq %r15
 SPOIL_AFTER sets_direction, std
 SPOIL_AFTER writes_above, movq $0, 8(%rsp)

@@ -13,21 +13,22 @@ from check_symbols import api_symbols, code
 
 HEADERS = sorted((SOURCE / "include/carry").glob("*.h"))
 
-# Functions to which the rule of base.h does not apply, by reason.
+# Functions to which the rule of base.h on NULL, sizes of 0 and unknown numbers does not apply, by
+# reason.
 NO_FUNCTIONS = r"carry_op_\w+_export|carry_thunk_(any|around|enter)"
 TAKE_NOTHING = r"carry_(xstate_(default|enabled)|thunk_prepare|patch_(never|nothing))"
 TAKE_ANY_NUMBER = r"carry_sum_(combine|finish|finish_nonzero|fold|update16|update32)"
 TAKE_POINTERS_TO_SOMETHING = (
     r"carry_capture_(can_rewind|check|checker_run|descriptions|descriptor|fix|fix_reads_twice|"
-    r"frame|is_complete|is_compressed|last_error|offset|open_source|outcome|position|"
-    r"repair_totals|rewind|size|"
+    r"frame|is_all_zero|is_complete|is_compressed|last_error|offset|open_source|outcome|position|"
+    r"repair_totals|rewind|size|map|"
     r"summary_create|summary_merge|totals|writer_end|writer_errno)|"
     r"carry_context_(exchange|preempt|switch)|carry_fault_(enter|leave)|carry_load_zeropad|"
     r"carry_hook_places|carry_patch_(abort|import|set|stats|unimport)|"
     r"carry_section_(create|end|forget|reload|sync)|carry_sum_(pseudo4|pseudo6|update128)|"
     r"carry_xstate_(load|save)"
 )
-# CARRY_PATCH_QUIET is a flag, and many tests begin with carry_patch_apply().
+# The argument of carry_patch_apply() is a set of flags, and many tests begin with this call.
 TAKE_FLAGS = r"carry_patch_apply"
 EXEMPT = re.compile(
     "|".join([NO_FUNCTIONS, TAKE_NOTHING, TAKE_ANY_NUMBER, TAKE_POINTERS_TO_SOMETHING, TAKE_FLAGS])

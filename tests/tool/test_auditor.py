@@ -18,7 +18,7 @@ AUDITOR = BUILD / "examples/libcarry-audit.so"
 
 pytestmark = pytest.mark.skipif(not AUDITOR.is_file(), reason=f"{AUDITOR} was not built")
 
-# Functions whose arguments fill all that a call can pass: 8 vectors of 512 bits, and the stack.
+# Functions whose arguments fill all registers for arguments (8 vectors of 512 bits), and the stack.
 LIBRARY = """
 #include <immintrin.h>
 typedef __m512d V;

@@ -25,7 +25,7 @@ MIXES = ["mixed64", "mixed1500", "imix"]
 BESIDE = ["beside", "beside-imix"]
 MODES = ["hot", "latency", *MIXES, *BESIDE]
 
-# One cell, the fastest run that the tool has.
+# Options for the shortest run of the tool, with one cell.
 ONE = ["--quick", "--mode", "hot", "--size", "64", "--align", "0"]
 
 
@@ -185,7 +185,7 @@ COUNTED += ["--align", "0"]
 
 
 def test_counts_come_from_callgrind(carry: Run, tmp_path: Path) -> None:
-    """Counts are per call, of 64 calls (128 for pairs), minus those of an empty function."""
+    """A count is the mean of 64 calls (128 for pairs), minus the count of an empty function."""
     fake = tmp_path / "valgrind"
     fake.write_text(FAKE_VALGRIND)
     fake.chmod(0o755)
@@ -215,8 +215,8 @@ def test_nothing_is_counted_without_counters_and_callgrind(carry: Run, tmp_path:
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
 def test_more_bytes_are_more_instructions(carry: Run) -> None:
-    """The counts are of the instructions that a kernel executes: the plain loop has one step for
-    two bytes."""
+    """Instructions that a kernel executes are counted: the plain loop has one step for two
+    bytes."""
     sizes = ["--size", "100", "--size", "200", "--align", "0"]
     report = measure(carry, "--quick", "--count", "--mode", "hot", *sizes, mask="avx512f")
     if report["counted_by"] is None:
@@ -255,7 +255,7 @@ def test_text_tables_show_all_kernels(carry: Run, bench: str, table: str) -> Non
 
 
 def test_against(carry: Run) -> None:
-    """--against compares two kernels, and --kernel chooses the compared one."""
+    """--kernel chooses a kernel, and --against compares it with another."""
     if available(carry) == ["generic"]:
         pytest.skip("there is one kernel only")
     other = available(carry)[1]
@@ -344,13 +344,24 @@ def capture_programs(carry: Run, *arguments: str) -> dict[str, dict[str, Any]]:
 def test_capture_times_installed_programs(carry: Run) -> None:
     programs = capture_programs(carry)
     tasks = {"carry check": "verify", "carry check -j1": "verify", "carry fix": "repair"}
-    for name, task in {**tasks, "cat": "read", "cp": "copy"}.items():
+    reads = {"mapped and summed": "read", "cat": "read"}
+    for name, task in {**tasks, **reads, "cp": "copy"}.items():
         assert programs[name]["task"] == task
         assert 0 < programs[name]["q1"] <= programs[name]["gb_per_s"] <= programs[name]["q3"]
         assert programs[name]["peak_bytes"] > 0
         assert programs[name]["bytes"] > 1 << 20
     for program in programs.values():
         assert (program["gb_per_s"] is None) == (program["peak_bytes"] is None)
+
+
+def test_capture_compares_programs(carry: Run) -> None:
+    done = carry("bench", "capture", "--size=1M", "--json", env=masked(""))
+    pairs = conforming("bench_capture", done.stdout)["comparisons"]
+    found = {(pair["program"], pair["beside"]) for pair in pairs}
+    assert {("carry fix", "cp"), ("carry fix", "carry check")} <= found
+    assert all(0 < pair["q1"] <= pair["speed"] <= pair["q3"] for pair in pairs)
+    text = carry("bench", "capture", "--size=1M", env=masked("")).stdout
+    assert re.search(r"^    carry fix +beside cp +(\d+\.\d\d *){3}$", text, re.MULTILINE)
 
 
 def test_capture_repeats_the_packets_of_a_file(carry: Run, tmp_path: Path) -> None:
@@ -371,7 +382,7 @@ def test_capture_leaves_no_file(carry: Run, tmp_path: Path) -> None:
     done = carry("bench", "capture", "--size=1M", env=env)
     assert (done.returncode, done.stderr) == (CLEAN, "")
     missing = re.findall(r"^  ([^\n]+) not installed$", done.stdout, re.MULTILINE)
-    assert len([name for name in missing if "libpcap" not in name]) == 7
+    assert len([name for name in missing if "libpcap" not in name]) == 8
     assert list(tmp_path.iterdir()) == []
     env["TMPDIR"] = str(tmp_path / "none")
     done = carry("bench", "capture", env=env)
@@ -415,6 +426,16 @@ def test_capture_reads_a_file_with_libpcap(carry: Run, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
     done = libpcap_loop(carry, path)
     assert done.returncode == ERROR and done.stderr.count("\n") == 1
+
+
+def test_capture_sums_a_file(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    for size in (0, 1, 5 * MIB + 1):
+        path.write_bytes(bytes(size))
+        done = carry("bench", "capture", "--sum-mapped", path)
+        assert (done.returncode, done.stdout, done.stderr) == (CLEAN, "", "")
+    done = carry("bench", "capture", "--sum-mapped", tmp_path / "none")
+    assert done.returncode == ERROR and "none: No such file" in done.stderr
 
 
 def test_capture_reports_missing_libpcap(carry: Run, tmp_path: Path) -> None:
@@ -472,6 +493,7 @@ def test_capture_interrupted_while_measuring_leaves_no_file(tool: str, tmp_path:
         ["--size=x"],
         ["--size=9999999999G"],
         ["--libpcap-loop"],
+        ["--sum-mapped"],
         ["a", "b"],
     ],
 )
@@ -530,7 +552,7 @@ PATCH_WAYS = [("procmem", "remap"), *((each, "trap") for each in ("procmem", "al
 
 
 def guard_beside_thread(arch: str, commit: dict[str, Any]) -> str:
-    """Returns the expected guard. AArch64 needs none where one store writes each branch."""
+    """Returns the expected guard. AArch64 needs no guard if one store writes each branch."""
     if commit["chosen"] == "trap" and commit["backend"] != "procmem":
         return "none" if arch == "aarch64" else "jump"
     return str(commit["chosen"])
@@ -574,7 +596,7 @@ def test_patch_reports_delays_of_other_threads(carry: Run) -> None:
     }
     for delay in delays:
         assert delay["available"] == beside[tuple(delay[each] for each in way)]
-        for key in {"longest", "total"} & delay.keys():  # noise hides the others
+        for key in {"longest", "total"} & delay.keys():  # a figure is missing if noise hides it
             added = delay[key]
             assert delay["available"]
             assert 0 <= added["min"] <= added["q1"] <= added["ns"] <= added["q3"]

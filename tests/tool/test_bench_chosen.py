@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The output of `carry bench` for given times and kernels, on any machine: carry_chosen."""
+"""The output of `carry bench` for given times and kernels, on any machine. The program carry_chosen
+is the tool with such times and kernels."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ MACHINES |= {"jit": ["x86_64", "aarch64"], "xstate": ["x86_64"], "cost": ["x86_6
 
 def skip_unless_measurable(command: str) -> None:
     """Skips the test if `command` measures nothing on this machine or in this build. The command's
-    own output must not decide that: if it measured nothing by mistake, it would say the same."""
+    output does not decide this: a command that measures nothing by mistake has the same output."""
     machine = platform.machine()
     if machine not in MACHINES.get(command, [machine]):
         pytest.skip(f"{command} measures nothing on {machine}: the tool on x86-64 runs it")
@@ -95,7 +96,7 @@ def test_tables_of_many_kernels_fit(name: str, kernels: int) -> None:
 def test_each_of_many_kernels_has_a_column(name: str) -> None:
     done = bench(name, "--quick", "--size", "64", "--mode", "hot", chosen="widest", kernels=22)
     title, _, table = done.stdout.partition("\nhot: ")
-    assert title.count("made_up_kernel21") == 1  # the chosen one
+    assert title.count("made_up_kernel21") == 1  # the chosen kernel
     assert all(f"made_up_kernel{kernel:02}" in table for kernel in range(22))
 
 
@@ -124,7 +125,7 @@ def test_column_titles_are_right_aligned(kernels: int) -> None:
 
 # --- Noise ---
 
-# Benchmarks whose times are given, by the schema of their JSON.
+# Benchmarks that get times of a pattern, by the schema of their JSON.
 TIMED = {
     "bench_kernels": ["sum", "--quick"],
     "bench_copy": ["copy", "--quick"],
@@ -204,7 +205,8 @@ def test_delays_that_noise_hides_have_no_figure() -> None:
 
 
 def test_applications_whose_intervals_overlap_have_no_difference() -> None:
-    """Within rounds the noisy times differ by a factor of 8,000; their intervals are the same."""
+    """If the intervals of two forms are equal, no difference is reported, even if their noisy times
+    differ by a factor of 8,000 within a round."""
     for chosen in ("quiet", "noisy"):
         text = bench_text(*TIMED["bench_patch"], chosen=chosen)
         assert text.count("no difference from pointers and flags that can be measured") == 2
@@ -212,7 +214,8 @@ def test_applications_whose_intervals_overlap_have_no_difference() -> None:
 
 
 def test_applications_are_compared_by_their_times() -> None:
-    """The forms cost 4 ms compiled in, 500 ns with pointers, 250 ns patched, for each pass."""
+    """A pass takes 4 ms with the form that is compiled in, 500 ns with pointers, and 250 ns with
+    the patched form."""
     text = bench_text(*TIMED["bench_patch"], chosen="backwards")
     assert "packet loop 62500 (62500-62500) 3.91 (3.91-3.91) 7.81 (7.81-7.81)" in text
     assert text.count("50.0% less than pointers and flags; 100% less than compiled in") == 2
@@ -241,13 +244,14 @@ def test_throughputs_and_ratios_follow_from_the_times() -> None:
         if rate["of_splice"] is not None:
             assert rate["of_splice"] == pytest.approx(times[-1] / ns, rel=1e-4)
     text = bench_text("copy", "--quick", "--mode", "pipe", chosen="quiet")
-    # 500 to 504 ns: the quartiles are 501 and 503, so 1 of 502 on each side, 0.2 %.
+    # For 500 to 504 ns, the quartiles are 501 and 503, which differ from the median by 0.2 %.
     assert "dd | cat read, write 65275 +- 0% 1.00x" in text
     assert text.count(" +- 0% 1.00x") == 2 * len(rates) + 5
 
 
 def test_rates_by_bytes_and_packets_follow_from_the_times() -> None:
-    """For 4 ms, 500, 250 and 166.67 ns: nanoseconds a byte, then million packets a second."""
+    """The times are 4 ms, 500 ns, 250 ns and 166.67 ns. Each row of rates has nanoseconds per byte,
+    and then millions of packets per second."""
     done = bench("jit", "--quick", chosen="backwards")
     rows = [line.split() for line in done.stdout.splitlines() if re.match(r" +(20|1,500) ", line)]
     assert [" ".join(row) for row in rows[: len(rows) // 2]] == [

@@ -21,7 +21,7 @@ WORKS = ["dd | cat", "dd"]
 WAYS = ["read, write", "memcpy", "copy", "sum_copy", "splice"]  # the last is optional
 MODES = ["hot", "cold", "mixed64", "beside", "move", "pipe"]
 
-# The fastest run that the tool has.
+# Options for the shortest run of the tool.
 ONE = ["--quick", "--mode", "hot", "--size", "64"]
 
 
@@ -107,7 +107,8 @@ def test_table_of_moves(carry: Run) -> None:
 
 
 def test_throughput_of_dd_and_cat(carry: Run) -> None:
-    """Blocks flow in each way; each throughput has its ratio to that of the system calls."""
+    """Blocks flow in each way; each throughput has its ratio to the throughput of read() and
+    write()."""
     rates = measure(carry, "--quick", "--mode", "pipe")["throughput"]
     flows = [rate for rate in rates if rate["work"] != "one thread"]
     ways = [rate["subject"] for rate in flows if rate["work"] == "dd"]

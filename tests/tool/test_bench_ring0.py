@@ -68,7 +68,8 @@ def test_compiled_operations_have_the_fewest_instructions(counted: Table) -> Non
 
 
 def test_patched_operation_is_as_short_as_compiled_in(counted: Table) -> None:
-    """Only two need one instruction more: restore has an argument, and "nothing" is one NOP."""
+    """Only two operations need one more instruction: restore has an argument, and "nothing" is one
+    NOP."""
     more = {"cli": 0, "sti": 0, "save": 0, "restore": 1, "call": 0, "nothing": 1}
     for name, count in more.items():
         row = counted["native", name]
@@ -87,7 +88,7 @@ def test_a_hypervisor_keeps_its_calls(counted: Table) -> None:
 
 
 def test_text_shows_the_counts(carry: Run, kernel: Path, counted: Table) -> None:
-    """The table shows the counts of the report, and states that they are no times."""
+    """The table shows the counts of the report, and states that they are not times."""
     done = carry("bench", "ring0", "--kernel", kernel)
     assert (done.returncode, done.stderr) == (CLEAN, "")
     rows = [line.split() for line in done.stdout.splitlines() if line.startswith("  ")]

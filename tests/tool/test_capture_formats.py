@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Captures in other formats, snoop and ERF; and files that are not mistaken for them."""
+"""Captures in other formats, and in variants of pcap; files that are not mistaken for them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import random
 import shutil
 import struct
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from time import strptime
 from typing import Any
@@ -110,6 +111,128 @@ def test_in_a_folder(carry: Run, tmp_path: Path) -> None:
     done = carry("check", tmp_path)
     assert done.returncode == DAMAGED
     assert "4 captures, 4 packets: 1 bad checksum; 1 damaged; 1 other file skipped" in done.stdout
+
+
+# --- pcap of other writers ---
+
+
+def ixia(records: list[bytes | Record], order: str = "<", magic: int = 0x1C0001AC) -> bytes:
+    """Returns Ixia's pcap: the size of all records follows the file header."""
+    data = pcap(records, order=order, magic=magic)
+    return data[:24] + struct.pack(order + "L", len(data) - 24) + data[24:]
+
+
+def aix(records: list[bytes | Record], link: int = 6, order: str = ">", minor: int = 2) -> bytes:
+    """Returns AIX's pcap: version 2.2, an ifType as link type, and the size on the wire first."""
+    out = struct.pack(order + "LHHlLLL", 0xA1B2C3D4, 2, minor, 0, 0, 65535, link)
+    for item in records:
+        record = item if isinstance(item, Record) else Record(item)
+        sizes = (record.wire_size, len(record.data))
+        out += struct.pack(order + "LLLL", record.seconds, record.fraction, *sizes) + record.data
+    return out
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(("magic", "unit"), [(0x1C0001AB, 1000), (0x1C0001AC, 1)])
+def test_pcap_of_ixia(carry: Run, check: Check, order: str, magic: int, unit: int) -> None:
+    data = ixia([Record(WRONG, fraction=7), GOOD, PARTIAL], order, magic)
+    status, report = check(data)
+    assert status == BAD
+    assert judged(report) == judged(check(pcap([WRONG, GOOD, PARTIAL]))[1])
+    first = json.loads(carry("explain", "--json", "-", "1", stdin=data).stdout)
+    assert (first["offset"], first["time"][-11:-1]) == (28 + 16, f".{7 * unit:09}")
+
+
+@pytest.mark.parametrize("make", [ixia, aix])
+def test_other_pcap_is_repaired_in_place(
+    carry: Run, tmp_path: Path, make: Callable[[list[bytes]], bytes]
+) -> None:
+    out = tmp_path / "out"
+    assert carry("fix", "-", "-o", out, stdin=make([GOOD, WRONG])).returncode == CLEAN
+    assert out.read_bytes() == make([GOOD, GOOD])
+
+
+@pytest.mark.parametrize(
+    ("data", "reason", "offset"),
+    [
+        (ixia([])[:27], "file header cut: 27 of 28 bytes", 0),
+        (ixia([GOOD])[:-1], f"record cut: {len(GOOD) + 15} of {len(GOOD) + 16} bytes", 28),
+        (b"\xac\x01\0\x1d" + ixia([GOOD])[4:], "not a capture: it starts with ac 01 00 1d", 0),
+        (b"\xad\x01\0\x1c" + ixia([GOOD])[4:], "not a capture: it starts with ad 01 00 1c", 0),
+        (pcap([GOOD]) + ixia([GOOD]), "a second capture starts here", len(pcap([GOOD]))),
+    ],
+)
+def test_damaged_ixia(check: Check, data: bytes, reason: str, offset: int) -> None:
+    status, report = check(data)
+    assert (status, report["damage"]["offset"]) == (DAMAGED, offset)
+    assert report["damage"]["reason"].startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("link", "frame", "found"),
+    [
+        (6, GOOD, 1),
+        (9, b"\x10\x40" + bytes(12) + b"\xaa\xaa\x03\0\0\0\x08\0" + packet(TCP), 6),
+        (24, struct.pack(">L", 2) + packet(TCP), 0),
+    ],
+)
+def test_pcap_of_aix(carry: Run, check: Check, link: int, frame: bytes, found: int) -> None:
+    """AIX's link types are the interface types of RFC 1573, and its times have nanoseconds."""
+    data = aix([Record(frame, fraction=7), Record(frame[:50], wire=len(frame))], link)
+    status, report = check(data)
+    assert (status, report["protocols"]["tcp"]["good"]) == (CLEAN, 1)
+    assert report["protocols"]["tcp"]["unverifiable"] == 1
+    first = json.loads(carry("explain", "--json", "-", "1", stdin=data).stdout)
+    assert (first["linktype"], first["time"][-11:-1]) == (found, ".000000007")
+
+
+@pytest.mark.parametrize(
+    ("link", "order", "minor", "found"),
+    [(6, "<", 2, 6), (6, ">", 4, 6), (6, ">", 1, 6), (1, ">", 2, 1), (15, ">", 2, 15)],
+)
+def test_other_pcap_is_not_mistaken_for_aix(
+    carry: Run, link: int, order: str, minor: int, found: int
+) -> None:
+    data = aix([Record(GOOD, fraction=7)], link, order, minor)
+    first = json.loads(carry("explain", "--json", "-", "1", stdin=data).stdout)
+    assert (first["linktype"], first["time"][-11:-1]) == (found, ".000007000")
+
+
+def test_other_pcap_is_read_like_tshark(carry: Run, tmp_path: Path) -> None:
+    frames = [Record(WRONG, fraction=999_999), Record(GOOD[:50], wire=62), Record(PARTIAL[:61])]
+    for number, data in enumerate([ixia(frames, ">", 0x1C0001AB), aix(frames)]):
+        path = tmp_path / f"{number}.pcap"
+        path.write_bytes(data)
+        assert explained(carry, path, 3) == tshark(path)
+    path.write_bytes(ixia(frames))  # some tsharks take its nanoseconds for microseconds
+    assert [row[1:] for row in explained(carry, path, 3)] == [row[1:] for row in tshark(path)]
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        (0x46C5E1F5, "link type 0x46c5e1f5"),
+        (0x00010001, "link type 0x00010001"),
+        (0x02240002, "link type 0x02240002"),
+        (0x0000E1F5, "link type 57845"),
+        (0x0800E1F5, "link type 57845"),
+        (0x2400E1F5, "link type 57845"),
+    ],
+)
+def test_private_link_types_are_named_in_full(carry: Run, word: int, text: str) -> None:
+    """If a reserved bit is set, all bits are one link type, without a frame check sequence."""
+    data = pcap([GOOD], link=word)
+    done = carry("check", "-", stdin=data)
+    assert (done.returncode, f"not examined: 1 packet of {text}\n" in done.stdout) == (CLEAN, True)
+    assert f", {text}\n" in carry("explain", "-", "1", stdin=data).stdout
+    number = str(int(text.split()[-1], 0))
+    report = json.loads(carry("check", "--json", "-", stdin=data).stdout)
+    assert report["unknown_links"] == {number: 1}
+
+
+@pytest.mark.parametrize("word", [0x00000001, 0x08000001, 0x50000001])
+def test_other_bits_make_no_private_link_type(check: Check, word: int) -> None:
+    assert check(pcap([GOOD], link=word))[1]["protocols"]["tcp"]["good"] == 1
 
 
 # --- snoop ---
@@ -214,7 +337,8 @@ def test_padding_may_be_anywhere(check: Check, places: tuple[bool, ...]) -> None
 
 
 def test_a_time_that_looks_like_gzip(check: Check) -> None:
-    """Gzip is recognised by a third byte as well: its method is always deflate."""
+    """A record whose time begins like gzip is read: gzip is recognised by a third byte as well, its
+    method, which is always deflate."""
     status, report = check(b"\x1f\x8b\x01\x01" + ONE[4:] + ONE)
     assert (status, report["packets"], report["damage"]) == (CLEAN, 2, None)
 
@@ -295,7 +419,7 @@ def test_files_of_other_kinds_are_no_captures(carry: Run, folder: Path) -> None:
     assert done.stderr == f"carry: {folder}: no captures in this folder\n"
 
 
-# --- The obsolete packet block of pcapng: ntar writes files in which its size excludes padding ---
+# --- Obsolete packet blocks of pcapng, whose sizes exclude padding in files that ntar writes ---
 
 
 def unpadded(order: str, kind: int, body: bytes, padding: int, behind: int = 0) -> bytes:
@@ -363,7 +487,8 @@ def tshark(path: Path) -> list[tuple[int, int, int]]:
 
 
 def explained(carry: Run, path: Path, count: int, headers: int = 0) -> list[tuple[int, int, int]]:
-    """Returns the same values from `carry explain`; subtracts `headers` bytes from the sizes."""
+    """Returns the time, the size on the wire and the captured size of each frame from `carry
+    explain`. Subtracts `headers` bytes from the sizes."""
     frames = []
     for number in range(1, count + 1):
         report = json.loads(carry("explain", "--json", path, str(number)).stdout)
@@ -382,7 +507,7 @@ def test_snoop_is_read_like_tshark(carry: Run, tmp_path: Path) -> None:
 
 
 def test_erf_is_read_like_tshark(carry: Run, tmp_path: Path) -> None:
-    """tshark's sizes are those of the frame after all headers, here 16 + 16 + 2 bytes."""
+    """tshark's sizes do not include the headers of ERF, here 16 + 16 + 2 bytes."""
     path = tmp_path / "a.erf"
     fractions = (0, 1, 2, 3, 1 << 31, 0x12345678, 0xFFFFFFFF)
     records = [erf(GOOD, 0x82, extensions=MORE, fraction=number) for number in fractions]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Reports beside verdicts: causes, the rule where there are several, foreign formats."""
+"""Reports of more than a verdict: causes, the rule if a protocol has several rules, and foreign
+formats."""
 
 from __future__ import annotations
 
@@ -117,7 +118,7 @@ INNER = bytes(4) + packet(TCP)
     ],
 )
 def test_rules(carry: Run, frame: bytes, verdict: str, rule: str | None) -> None:
-    """The rule that decides the verdict is named where there are several."""
+    """If a protocol has several rules, the rule that decides the verdict is named."""
     found = checksum(carry, frame, 2)
     assert found["verdict"] == verdict
     assert (found["rule"] or "") == "" if rule is None else rule in found["rule"]
@@ -132,7 +133,8 @@ def test_an_authenticated_packet_needs_no_sum(carry: Run) -> None:
 
 
 def test_truncated_packet_may_verify(carry: Run) -> None:
-    """Some senders of ICMP truncate a packet and sum the rest."""
+    """A report on a truncated packet says whether the remaining bytes verify by themselves: some
+    senders of ICMP truncate a packet, and sum only these bytes."""
     message = struct.pack(">BBHL", 8, 0, 0, 1) + b"payload!" * 6
     message = put16(message, 2, finish(message))
     long = network("10.0.0.5", "10.0.0.9", ICMP, message + bytes(100))
@@ -149,12 +151,43 @@ def test_truncated_packet_may_verify(carry: Run) -> None:
 
 EDITCAP = "convert it with editcap -F pcap"
 FOREIGN = {
-    "netmon1": (b"RTSS\x01\x01", f"a Network Monitor file: {EDITCAP}"),
-    "netmon2": (b"GMBU\x00\x02", f"a Network Monitor file: {EDITCAP}"),
     "netxray": (b"XCP\0002.002\0", f"a NetXray or Windows Sniffer file: {EDITCAP}"),
     "ngsniffer": (b"TRSNIFF data    \x1a", f"a DOS Sniffer file: {EDITCAP}"),
     "iptrace": (b"iptrace 2.0", f"an iptrace file: {EDITCAP}"),
 }
+
+
+def etl(bits: int, kind: int = 4, flags: int = 0xC0, event: int = 0) -> bytes:
+    """Returns the beginning of an event trace: the header of its first buffer, and an event."""
+    buffer = struct.pack("<LLL40xHH16x", 0x10000, 0x500, 0x500, 1, kind)
+    header = struct.pack("<HBBHHLLQ", 2, bits // 32, flags, 0x300, event, 4, 4, 0)
+    return buffer + header + bytes(0x10000 - len(buffer) - len(header))
+
+
+PKTMON = (
+    "an event trace of Windows: on Windows, convert it with pktmon etl2pcap (or etl2pcapng, if "
+    "netsh trace wrote it)"
+)
+FOREIGN |= {f"etl{bits}": (etl(bits), PKTMON) for bits in (32, 64)}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [etl(64, kind=0), etl(96), etl(64, flags=0x80), etl(64, event=1), etl(64)[:0x4F]],
+    ids=["no file header", "bits", "flags", "event", "cut"],
+)
+def test_other_files_are_not_mistaken_for_event_traces(check: Check, data: bytes) -> None:
+    status, report = check(data)
+    assert (status, report["damage"]["reason"][:29]) == (DAMAGED, "not a capture: it starts with")
+
+
+def test_event_traces_in_a_folder_are_skipped(carry: Run, tmp_path: Path) -> None:
+    """Event traces in a folder are skipped, because most of them hold no packets."""
+    (tmp_path / "boot.etl").write_bytes(etl(64))
+    (tmp_path / "a.pcap").write_bytes(pcap([ethernet(packet(TCP))]))
+    done = carry("check", tmp_path)
+    assert done.returncode == CLEAN
+    assert "1 other file skipped" in done.stdout
 
 
 @pytest.mark.parametrize("name", FOREIGN)
@@ -166,11 +199,10 @@ def test_foreign_formats_are_named(check: Check, name: str) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("editcap"), reason="editcap is not installed")
-@pytest.mark.parametrize(
-    "name", ["netmon1", "netmon2", "ngsniffer", "ngwsniffer_1_1", "ngwsniffer_2_0"]
-)
+@pytest.mark.parametrize("name", ["ngsniffer", "ngwsniffer_1_1", "ngwsniffer_2_0"])
 def test_the_advice_works(carry: Run, tmp_path: Path, name: str) -> None:
-    """Files that editcap writes are named, and those that it converts back are read."""
+    """The formats of files that editcap writes are named, and files that it converts back are
+    read."""
     source, foreign, back = (tmp_path / part for part in ("a.pcap", "foreign", "back.pcap"))
     source.write_bytes(pcap([ethernet(packet(TCP))] * 3))
     made = subprocess.run(

@@ -93,7 +93,8 @@ def test_pcap(check: Check, order: str, magic: int) -> None:
 @BYTE_ORDERS
 @pytest.mark.parametrize("version", [(2, 4), (2, 3), (2, 2), (2, 0), (543, 0)])
 def test_pcap_versions(check: Check, order: str, version: tuple[int, int]) -> None:
-    """Old versions store the size on the wire before the captured size."""
+    """The sizes in a record are read in the order of the file's version: old versions store the
+    size on the wire before the captured size."""
     old = version not in ((2, 4), (2, 3))
     sizes = (len(WRONG), 50)[:: 1 if old else -1]
     header = struct.pack(order + "LHHlLLL", 0xA1B2C3D4, *version, 0, 0, 65535, 1)
@@ -204,8 +205,8 @@ def test_packet_larger_than_its_wire_is_complete(check: Check) -> None:
 
 
 def test_an_option_without_its_value_is_ignored(check: Check) -> None:
-    """The length of the block, which follows the option, must not be read as the length of the
-    FCS."""
+    """An option without a value is ignored: the length of the block, which follows the option, is
+    not read as the length of the FCS."""
     frame = ethernet(packet(TCP, b"12345678901234"))
     file = Pcapng().section().interface(options=struct.pack("<HH", 13, 1)).packet(frame)
     assert counts(check(file.bytes())[1], "tcp") == {"good": 1}
@@ -224,7 +225,7 @@ def test_protocols(check: Check, protocol: str, number: int) -> None:
 
 
 def test_protocols_over_ipv6(check: Check) -> None:
-    """Sums over IPv6 are verified; UDP without one is illegal."""
+    """Sums over IPv6 are verified. UDP over IPv6 without a sum is illegal."""
     ends = {"src": "2001:db8::1", "dst": "2001:db8::2"}
     frames = [ethernet(packet(number, b"odd", **ends)) for number in (TCP, UDP, ICMPV6)]
     frames.append(ethernet(packet(UDP, sums="none", **ends)))
@@ -319,7 +320,7 @@ def test_unknown_time_is_null(carry: Run) -> None:
 def test_pcapng_times_out_of_range_are_unknown(
     carry: Run, order: str, start: int, resolution: int, ticks: int, time: str | None
 ) -> None:
-    """64 bits of nanoseconds end in 2554; times before 1970 or after that are unknown, and never
+    """Times before 1970, and after 2554, when 64 bits of nanoseconds end, are unknown and never
     wrap."""
     options = option(order, 9, bytes([resolution])) + option(
         order, 14, struct.pack(order + "q", start)
@@ -392,7 +393,8 @@ CAPTURES = {
 @pytest.mark.parametrize("first", CAPTURES)
 @pytest.mark.parametrize("second", CAPTURES)
 def test_second_capture_in_a_file_is_reported(check: Check, first: str, second: str) -> None:
-    """The file is what `cat a.pcap b.pcap` writes; sections of pcapng may follow one another."""
+    """A second capture in a file, as `cat a.pcap b.pcap` writes it, is damage. Only sections of
+    pcapng may follow one another."""
     status, report = check(CAPTURES[first] + CAPTURES[second])
     packets = 0 if first == "no packets" else 2
     if "pcapng" in first and "pcapng" in second:
@@ -597,6 +599,8 @@ def test_json_shape(carry: Run, tmp_path: Path) -> None:
         "unselected": 0,
         "certain": {"tcp": 0},
         "left_without": 0,
+        "all_zero": False,
+        "raw_ip": 0,
     }
     assert json.loads(done.stdout) == expected
     assert list(json.loads(done.stdout)) == list(expected)
@@ -675,7 +679,7 @@ def test_summary(carry: Run, tmp_path: Path) -> None:
     assert "udp: 1 illegal, sent by 2001:db8::1; no checksum" in text
     assert "10.0.0.5:40000 -> 10.0.0.9:443" in text
     assert done.stdout.endswith("\n\n12 bad and 1 illegal checksums\n")
-    assert max(map(len, done.stdout.splitlines()[1:])) <= 80  # the first names the file
+    assert max(map(len, done.stdout.splitlines()[1:])) <= 80  # the first line names the file
 
 
 def test_first_bad_packets(carry: Run, tmp_path: Path) -> None:
@@ -768,7 +772,8 @@ def test_names_have_no_control_characters(carry: Run, tmp_path: Path) -> None:
 
 
 def test_bad_only(carry: Run, tmp_path: Path) -> None:
-    """--bad-only prints a line for each bad checksum, with the name of one among several files."""
+    """--bad-only prints a line for each bad checksum. If there are several files, the line names
+    the file."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([GOOD, PARTIAL, WRONG, WRONG]))
     done = carry("check", "--bad-only", path, env={**os.environ, "LC_ALL": "C"})
@@ -801,6 +806,7 @@ def test_bad_only_json(carry: Run) -> None:
         "cause": None,
         "certain": None,
         "bit": None,
+        "early": True,
     }
 
 
@@ -828,7 +834,8 @@ def test_missing_file(carry: Run, tmp_path: Path) -> None:
 
 
 def test_unreadable_file(tool: str) -> None:
-    """Root may read everything, so the test runs as nobody, in a folder that everyone may enter."""
+    """An unreadable file is named with the system's error. Root may read everything, so the tool
+    then runs as nobody, in a folder that everyone may enter."""
     user = 65534 if os.geteuid() == 0 else None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -885,7 +892,7 @@ def test_a_pipe_that_does_not_block(tool: str) -> None:
 
 @pytest.mark.parametrize("mode", ["", "--json", "--bad-only"])
 def test_closed_pipe(tool: str, tmp_path: Path, mode: str) -> None:
-    """`| head` closes its pipe early: no message follows."""
+    """If the reader of the pipe ends early, as `head` does, there is no message."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([WRONG] * 5000))
     reader, writer = os.pipe()
@@ -943,7 +950,8 @@ def test_missing_file_is_not_taken_for_a_command(carry: Run) -> None:
 
 
 def test_a_file_in_place_of_a_command(tool: str, carry: Run, tmp_path: Path) -> None:
-    """`tcpdump -G 60 -w %F-%T.pcap -z carry` calls it this way."""
+    """The name of a file in place of a command checks the file: `tcpdump -G 60 -w %F-%T.pcap -z
+    carry` runs the tool with only this name."""
     path, named = tmp_path / "rot-0.pcap", tmp_path / "cpu"
     path.write_bytes(pcap([WRONG]))
     named.write_bytes(pcap([WRONG]))
@@ -1098,12 +1106,15 @@ def test_memory_for_the_largest_packets(tool: str) -> None:
 # --- Examples ---
 
 
+def files_below(folder: Path) -> list[Path]:
+    return sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+
+
 def test_script_makes_the_same_examples(tmp_path: Path) -> None:
     subprocess.run([sys.executable, SOURCE / "examples/make_captures.py", tmp_path], check=True)
-    made = sorted(path.name for path in tmp_path.iterdir())
-    examples = (SOURCE / "examples").iterdir()
+    made = files_below(tmp_path)
     kept = {".c", ".py", ".build"}
-    assert made == sorted(path.name for path in examples if path.suffix not in kept)
+    assert made == [path for path in files_below(SOURCE / "examples") if path.suffix not in kept]
     for name in made:
         assert (tmp_path / name).read_bytes() == (SOURCE / "examples" / name).read_bytes(), name
 
@@ -1114,6 +1125,7 @@ def test_script_makes_the_same_examples(tmp_path: Path) -> None:
         ("good.pcap", CLEAN),
         ("good.snoop", CLEAN),
         ("good.erf", CLEAN),
+        ("netmon.cap", CLEAN),
         ("offload.pcapng", CLEAN),
         ("broken.pcap", BAD),
         ("damaged.pcap", DAMAGED),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry check --tsv` prints the values of JSON in columns; every format has the expected value."""
+"""`carry check --tsv` prints the values of JSON in columns; all formats show expected checksums."""
 
 from __future__ import annotations
 
@@ -40,6 +40,13 @@ def test_tsv(carry: Run, tmp_path: Path) -> None:
     assert (rows[0]["good"], rows[3]["good"]) == ("4", "0")
 
 
+def column(value: object) -> str:
+    """Returns a value of JSON as a column shows it."""
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def test_tsv_of_findings(carry: Run, tmp_path: Path) -> None:
     """--tsv --bad-only prints the values of JSON."""
     path = tmp_path / "a.pcap"
@@ -49,14 +56,13 @@ def test_tsv_of_findings(carry: Run, tmp_path: Path) -> None:
     rows = table(carry("check", "--tsv", "-b", path).stdout)
     found = [json.loads(x) for x in carry("check", "--json", "-b", path).stdout.splitlines()]
     assert rows == [
-        {key: "" if value is None else str(value) for key, value in one.items() if key != "schema"}
-        for one in found
+        {key: column(value) for key, value in one.items() if key != "schema"} for one in found
     ]
     assert rows[1]["time"] == ""
 
 
 def test_illegal_sum_has_an_expected_value(carry: Run, tmp_path: Path) -> None:
-    """Every command gives the same expected value; a truncated frame has none."""
+    """Every command gives the same expected value, and no value for a truncated frame."""
     frame = ethernet(packet(UDP, sums="none", **V6))
     path, fixed = tmp_path / "a.pcap", tmp_path / "b.pcap"
     path.write_bytes(pcap([frame, Record(frame[:-1], len(frame))]))

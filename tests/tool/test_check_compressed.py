@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry check` reads compressed captures like others, and reports where a stream is damaged."""
+"""`carry check` reads compressed captures, and reports where a stream is damaged."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def test_corrupt_streams_are_damage(check: Check, check_all: CheckAll, kind: str
 @pytest.mark.parametrize(("packets", "block"), [(2, 50), (2000, 100000)])
 def test_blocks_before_a_corrupt_one_count(check: Check, packets: int, block: int) -> None:
     """Packets before the corrupt block count. A block of zstd has a header of 3 bytes: last block,
-    type (0 raw, 3 reserved) and size. Large blocks exceed the reader's window, so that the rest of
-    one is still pending."""
+    type (0 raw, 3 reserved) and size. The large blocks together exceed the reader's window, so a
+    part of them is still pending when the corrupt block is read."""
     data = pcap([GOOD, WRONG] * (packets // 2))
     frame = b"\x28\xb5\x2f\xfd" + bytes([0x00, 0x38])  # no content size, a window of 128 KiB
     for at in range(0, len(data), block):
@@ -107,7 +107,8 @@ def test_blocks_before_a_corrupt_one_count(check: Check, packets: int, block: in
 
 @pytest.mark.parametrize(("packets", "block"), [(2, 50), (2000, 100000)])
 def test_blocks_of_lz4_before_a_corrupt_one_count(check: Check, packets: int, block: int) -> None:
-    """A block of lz4 consists of its size (top bit set: uncompressed) and at most 4 MiB of data."""
+    """Packets before the corrupt block count. A block of lz4 consists of its size (top bit set:
+    uncompressed) and at most 4 MiB of data."""
     data = pcap([GOOD, WRONG] * (packets // 2))
     frame = b"\x04\x22\x4d\x18\x60\x70\x73"
     for at in range(0, len(data), block):
@@ -138,7 +139,7 @@ def test_zeros_after_streams_are_ignored(check: Check, kind: str) -> None:
 
 @ALL
 def test_twice_compressed(check: Check, kind: str) -> None:
-    """A capture that was compressed twice is named, with the command that reads it."""
+    """The report says that a capture was compressed twice, and gives the command that reads it."""
     status, report = check(gzip.compress(PACKERS[kind](pcap([GOOD]))))
     assert (status, report["packets"]) == (DAMAGED, 0)
     tool = {"gzip": "z", "bzip2": "bz"}.get(kind, kind)
@@ -147,7 +148,7 @@ def test_twice_compressed(check: Check, kind: str) -> None:
 
 
 def test_frames_to_skip(check: Check) -> None:
-    """pzstd and other parallel compressors write skippable frames."""
+    """Skippable frames, which pzstd and other parallel compressors write, are skipped."""
     skip = struct.pack("<LL", 0x184D2A53, 5) + b"12345"
     assert check(skip + zstd(pcap([GOOD])) + skip) == check(pcap([GOOD]))
 
@@ -163,8 +164,8 @@ def test_streams_that_need_much_memory(check: Check) -> None:
 
 @pytest.mark.parametrize(("dictionary", "fits"), [(28, True), (29, False), (40, False)])
 def test_xz_dictionaries(check: Check, dictionary: int, fits: bool) -> None:
-    """Dictionaries of 64 MiB (`xz -9`), 96 MiB and 4 GiB: `dictionary` is the code in the block
-    header."""
+    """A dictionary of 64 MiB (`xz -9`) is supported; 96 MiB and 4 GiB are not. `dictionary` is the
+    code of the size in the block header."""
     packed = lzma.compress(pcap([GOOD]), preset=0)
     block = packed[12:16] + bytes([dictionary]) + packed[17:20]
     packed = packed[:12] + block + struct.pack("<L", zlib.crc32(block)) + packed[24:]

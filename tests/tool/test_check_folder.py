@@ -17,8 +17,8 @@ pytestmark = pytest.mark.covers_capture
 
 
 def test_folder(carry: Run, tmp_path: Path) -> None:
-    """Captures are recognised by content, and read in order of name; links to folders and pipes are
-    skipped."""
+    """Captures are recognised by content, and read in the order of their names. Links to folders
+    and pipes are skipped."""
     folder = tmp_path / "captures"
     (folder / "b" / "deep").mkdir(parents=True)
     (folder / "a").mkdir()
@@ -60,10 +60,8 @@ BROKEN = {
 }
 
 
-# Foreign captures: they are recognised whatever their names are.
+# Captures in formats that are not supported. They are recognised by content, not by name.
 FOREIGN = {
-    "monitor": (b"GMBU\0\1", "a Network Monitor file"),
-    "old-monitor": (b"RTSS\0\1", "a Network Monitor file"),
     "netxray": (b"XCP\x00002.002", "a NetXray or Windows Sniffer file"),
     "sniffer": (b"TRSNIFF data    \x1a", "a DOS Sniffer file"),
     "iptrace": (b"iptrace 2.0", "an iptrace file"),

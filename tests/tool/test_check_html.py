@@ -167,7 +167,8 @@ def test_verdicts_over_time(carry: Run, tmp_path: Path) -> None:
 
 
 def test_a_field_without_bytes(carry: Run, tmp_path: Path) -> None:
-    """The bytes are marked even where the field lies far from the start of the frame."""
+    """The bytes around a field are shown, and the field is marked, even if it lies far from the
+    start of the frame."""
     inner = packet(TCP, bytes(600), sums="bad")
     deep = ethernet(packet(UDP, bytes(8) + inner, ports=(1, 4789)))
     path = tmp_path / "a.pcap"
@@ -240,7 +241,7 @@ def test_page_is_complete_or_absent(carry: Run, tmp_path: Path) -> None:
 
 
 def test_a_folder_may_hold_the_page(carry: Run, tmp_path: Path) -> None:
-    """An earlier page is neither a capture nor another file."""
+    """A second check of the folder ignores the page that the first check wrote there."""
     capture = tmp_path / "a.pcap"
     capture.write_bytes(pcap([GOOD]))
     capture.chmod(0o640)
@@ -308,6 +309,7 @@ def test_page_in_a_browser(carry: Run, tmp_path: Path) -> None:
                 assert look["width"] <= look["room"], (width, scheme)
                 assert look["contrast"] >= 4.5, (width, scheme)
                 assert look["dark"] == (scheme == "dark")
-                asked = {url for url, _ in check_site.requests(browser)}  # an empty tab asks, too
+                # An empty tab makes requests, too.
+                asked = {url for url, _ in check_site.requests(browser)}
                 assert {url for url in asked if not re.match("chrome:|data:", url)} == {address}
                 assert [*check_site.messages(browser)] == []

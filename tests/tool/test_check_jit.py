@@ -24,7 +24,7 @@ def _built(carry: Run) -> None:
 
 
 def mixture(count: int) -> bytes:
-    """Returns packets of several flows and others; some are damaged, offloaded or truncated."""
+    """Returns a capture of various packets; some are damaged, offloaded or truncated."""
     chance = random.Random(1071)
     frames = []
     for _ in range(200):
@@ -62,7 +62,8 @@ def test_generated_captures(carry: Run, tmp_path: Path, mode: list[str]) -> None
 @pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no captures in {CORPUS}: see CARRY_CORPUS")
 @pytest.mark.parametrize("mode", MODES, ids=" ".join)
 def test_real_captures(carry: Run, mode: list[str]) -> None:
-    """At level short, each capture is checked in one mode."""
+    """Reports with and without --jit are the same for real captures. At level short, each capture
+    is checked in one mode."""
     first = MODES.index(mode) if LEVEL == "short" else 0
     for path in fewer([*EXAMPLES, *sorted(CORPUS.iterdir())][first:], len(MODES)):
         expect_same(carry, *mode, path, jit=("--jit=1",))
@@ -70,13 +71,14 @@ def test_real_captures(carry: Run, mode: list[str]) -> None:
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no captures in {CORPUS}: see CARRY_CORPUS")
 def test_many_captures_in_one_run(carry: Run) -> None:
-    """Functions that were generated for one capture are used for the next."""
+    """Reports remain the same if functions that were generated for one capture are used for the
+    next."""
     for options in (["-t"], ["-t", "--no-tunnels"], ["-t", "--udp-zero6=ok", "-p", "udp,ip"]):
         expect_same(carry, "-j2", *options, CORPUS, jit=("--jit=1", "--jit=20"))
 
 
 def has_functions(tool: str, *options: str) -> bool:
-    """Checks whether the waiting tool has executable memory that belongs to no file."""
+    """Checks whether the waiting tool has executable memory that is not mapped from a file."""
     with subprocess.Popen(
         [tool, "check", "--quiet", "--threads=1", *options, "-"], stdin=subprocess.PIPE
     ) as child:

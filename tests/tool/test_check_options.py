@@ -10,8 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import GOOD, ICMP, PARTIAL, UDP, V6, WRONG, ethernet, packet, pcap
+from captures import (
+    GOOD,
+    ICMP,
+    PARTIAL,
+    TCP,
+    UDP,
+    V6,
+    WRONG,
+    Record,
+    ethernet,
+    packet,
+    pcap,
+)
 from carry_tool import BAD, CLEAN, DAMAGED, ERROR, SOURCE, Run
+from schemas import conforming
 
 pytestmark = pytest.mark.covers_capture
 
@@ -95,6 +108,45 @@ def test_udp_zero6(carry: Run) -> None:
         udp = json.loads(done.stdout)["protocols"]["udp"]
         assert (udp["illegal"], udp["absent"]) == (illegal, absent)
     assert carry("check", "--udp-zero6=no", path).returncode == ERROR
+
+
+def filled(protocol: int = TCP, **ends: str) -> bytes:
+    """Returns a frame whose checksums hold 0."""
+    frame = bytearray(ethernet(packet(protocol, sums="none", **ends)))
+    if frame[14] >> 4 == 4:
+        frame[24:26] = bytes(2)
+    return bytes(frame)
+
+
+def test_all_zero(carry: Run, tmp_path: Path) -> None:
+    """--all-zero=ok accepts a capture in which every checksum is 0."""
+    frames = [filled(), filled(protocol=UDP), filled(protocol=UDP, **V6), filled(**V6)]
+    path, other = tmp_path / "zero.pcap", tmp_path / "other.pcap"
+    path.write_bytes(pcap(frames))
+    for options, status, outcome in (([], BAD, "wrong"), (["--all-zero=ok"], CLEAN, "unchecked")):
+        done = carry("check", "--json", *options, path)
+        report = conforming("check", done.stdout)
+        assert (done.returncode, report["outcome"], report["all_zero"]) == (status, outcome, True)
+        assert report["protocols"]["ip"]["bad"] == 2
+        text = carry("check", *options, path).stdout
+        assert text.count("every checksum is 0") == 1
+    assert "nothing was checked: every checksum is 0" in text
+    assert carry("check", "-q", "--all-zero=ok", "--strict", path).returncode == 4
+    other.write_bytes(pcap([WRONG]))
+    done = carry("check", "--all-zero=ok", path, other)
+    assert done.returncode == BAD
+    assert "; 1 in which every checksum is 0, accepted" in done.stdout
+    assert carry("check", "--all-zero=ok", "--list-bad", tmp_path).stdout == f"{other}\n"
+    assert carry("check", "-q", "--all-zero=ok", path, path).returncode == CLEAN
+    assert carry("check", "--all-zero=no", path).returncode == ERROR
+
+
+@pytest.mark.parametrize("other", [GOOD, WRONG, PARTIAL, ethernet(packet(TCP))[:40]])
+def test_not_all_zero(carry: Run, other: bytes) -> None:
+    """One checksum that is not 0, or not captured, makes --all-zero=ok refuse a capture."""
+    data = pcap([filled(), Record(other, wire=60)])
+    done = carry("check", "--json", "--all-zero=ok", "-", stdin=data)
+    assert (done.returncode, conforming("check", done.stdout)["all_zero"]) == (BAD, False)
 
 
 def test_no_tunnels(carry: Run, tmp_path: Path) -> None:

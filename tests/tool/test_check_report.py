@@ -81,7 +81,7 @@ def test_other_commas_are_refused(carry: Run, number: str) -> None:
 
 
 def nested(depth: int) -> bytes:
-    """Returns Ethernet, `depth` nested IPv4 headers, and TCP with a bad sum."""
+    """Returns an Ethernet frame with `depth` nested IPv4 headers, and TCP with a bad checksum."""
     inner = packet(TCP, sums="bad")
     for _ in range(depth - 1):
         inner = network("10.0.0.1", "10.0.0.2", 4, inner)
@@ -232,8 +232,8 @@ def test_one_sender_on_two_links_is_one_in_the_summary(carry: Run) -> None:
 
 
 def test_links_of_senders(carry: Run) -> None:
-    """Linux cooked captures record the sender's address too, raw IP has none; in a tunnel, the
-    inner link counts."""
+    """Linux cooked captures record the sender's link-layer address, too; raw IP has none. In a
+    tunnel, the inner link layer counts."""
     wrong = packet(TCP, sums="bad")
     mac = bytes.fromhex("0200000000aa")
     sll = struct.pack(">HHH6sHH", 4, 1, 6, mac, 0, 0x800)
@@ -308,14 +308,28 @@ def test_all_captures_together(carry: Run, folder: Path) -> None:
     """Several captures have one table, their causes, and a total."""
     done = carry("check", folder)
     _, *rest = done.stdout.split("\n\n")
-    table, causes, last = rest
+    table, causes, shares, last = rest
     assert re.search(r"tcp +3 +5 +1( +-){3}$", table, re.MULTILINE)
     assert "tcp: 5 bad, 3 from 10.0.0.7, 2 from 10.0.0.5" in causes
     assert "tcp: 1 partial, sent by 10.0.0.5" in causes
+    assert shares == "  of 5 bad or illegal checksums, none has a cause"
     assert last == (
         "5 captures, 9 packets: 5 bad checksums; 1 in which nothing was checked; 1 damaged\n"
         f"not clean: {folder}/b.pcap, {folder}/d.pcap, {folder}/e.pcap\n"
     )
+
+
+def test_causes_of_all_captures(carry: Run, tmp_path: Path) -> None:
+    """The most frequent cause is the first one."""
+    empty = put16(GOOD, 50, 0)
+    (tmp_path / "a.pcap").write_bytes(pcap([empty, put16(GOOD, 24, 0), empty]))
+    (tmp_path / "b.pcap").write_bytes(pcap([put16(GOOD, 50, 0xFFFF), WRONG]))
+    text = carry("check", tmp_path).stdout
+    assert "\n\n  of 5 bad or illegal checksums, 4 have a cause: 3 zero, 1 twice\n\n" in text
+    (tmp_path / "a.pcap").unlink()
+    (tmp_path / "c.pcap").write_bytes(pcap([GOOD]))
+    text = carry("check", tmp_path).stdout
+    assert "\n\n  of 2 bad or illegal checksums, 1 has a cause: 1 twice\n\n" in text
 
 
 def test_datagrams_of_all_captures_are_counted(carry: Run, tmp_path: Path) -> None:
@@ -435,7 +449,7 @@ def calls_of(function: str, command: list[str | Path], out: Path) -> int:
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
 def test_a_summary_formats_what_it_shows(tool: str, tmp_path: Path) -> None:
-    """A row formats only the numbers that it shows; each row once formatted some 600."""
+    """A summary formats fewer than 40 numbers: a row formats only the numbers that it shows."""
     if os.environ.get("CARRY_SANITIZED"):
         pytest.skip("valgrind does not run what is built with sanitizers")
     path, out = tmp_path / "a.pcap", tmp_path / "out"
@@ -502,9 +516,6 @@ def test_no_terminal_is_80_columns(tool: str, carry: Run, varied: str) -> None:
     assert piped[:-2] == shown[:-2]
 
 
-# --- Compressions ---
-
-
 # --- The progress line ---
 
 
@@ -541,7 +552,7 @@ def test_progress_counts_packets_and_bad_sums(tool: str) -> None:
 
 
 def test_progress_continues_without_input(tool: str) -> None:
-    """The line continues to show a speed, which decreases."""
+    """Without further input, the progress line is still drawn again."""
     watch([tool, "check", "-"], lambda text: text.count(DRAWN) >= 4, pcap([GOOD]))
 
 
@@ -575,14 +586,16 @@ def test_progress_fits(tool: str, endless: Path, columns: int) -> None:
 def test_progress_does_not_mix_with_lines_of_captures(
     tool: str, tmp_path: Path, endless: Path
 ) -> None:
-    """A line of a capture starts at the left margin if the terminal shows both."""
+    """If the terminal shows both the progress and the results, each result starts at the left
+    margin."""
     command = ["/bin/sh", "-c", f"{tool} check - {endless}/0-small"]
     pipe = f"{sys.executable} {slow_script(tmp_path)} | {' '.join(command[2:])}"
     shown = in_terminal(["/bin/sh", "-c", pipe], NO_COLOR="1")
     assert DRAWN in shown
     assert re.search(
         r"\r\x1b\[Kstandard input: \d+ packets, [^\n]*\n"
-        r"([^\n]*\r\x1b\[K)?[^\x1b\r\n]*/0-small: 1 pack",  # drawn again if time went by
+        # The progress line may have been drawn again before the result.
+        r"([^\n]*\r\x1b\[K)?[^\x1b\r\n]*/0-small: 1 pack",
         shown,
     )
 
@@ -607,7 +620,8 @@ def slow_script(tmp_path: Path) -> Path:
     cases(["check -b", "check", "check -J", "check -t", "fix --dry-run -l -", "fix --dry-run"], 4),
 )
 def test_no_progress_beside_a_pipe(tool: str, tmp_path: Path, command: str) -> None:
-    """The output of the pipe may go to the same terminal."""
+    """No progress is shown if the output goes to a pipe, whose reader may write to the same
+    terminal."""
     pipe = f"{sys.executable} {slow_script(tmp_path)} | {tool} {command} - | cat"
     shown = in_terminal(["/bin/sh", "-c", pipe])
     assert shown

@@ -67,7 +67,8 @@ def test_examples_with_any_number_of_threads(carry: Run) -> None:
 
 
 def test_pipes_have_the_report_of_files(tool: str, tmp_path: Path) -> None:
-    """The report does not depend on how a pipe divides the bytes, and so the batches."""
+    """The report does not depend on how a pipe divides the bytes. The division also changes the
+    batches."""
     path = tmp_path / "mixture.pcapng"
     path.write_bytes(mixture())
     for size in (777, 65536):
@@ -92,8 +93,8 @@ def test_pipes_have_the_report_of_files(tool: str, tmp_path: Path) -> None:
 @pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="sanitizers reserve more")
 @pytest.mark.parametrize("kib", [60000, 400000])
 def test_check_works_without_memory_for_threads(tool: str, tmp_path: Path, kib: int) -> None:
-    """Under a memory limit, stacks and heaps of further threads must not use up the memory that one
-    thread needs."""
+    """Under a memory limit, many threads give the result of one: their stacks and heaps do not use
+    up the memory that one thread needs."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([GOOD, WRONG, PARTIAL] * 100_000))
     limit = functools.partial(resource.setrlimit, resource.RLIMIT_AS, (kib * 1024,) * 2)

@@ -32,7 +32,7 @@ _carry
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 
-# Each completion also goes to a pipe; a line with a full stop ends them.
+# Each completion also goes to a pipe; a line with a full stop ends the list.
 ZSH = """
 fpath=({folder} $fpath)
 autoload -Uz compinit && compinit -u -D
@@ -176,7 +176,7 @@ def complete(request: pytest.FixtureRequest, tool: str, place: Path) -> Iterator
         ("carry audit r", {"report"}),
         ("carry audit report --par", {"--partition"}),
         ("carry bench sum --quick --f", {"--full"}),
-        ("carry check b", set()),  # a verdict: the help lists those like commands
+        ("carry check b", set()),  # not "bad": the help lists verdicts like commands
         ("carry check --color=a", {"auto", "always"}),
         ("carry check --partial ", {"ok", "bad", "report"}),
         ("carry check --partial=re", {"report"}),
@@ -195,7 +195,8 @@ def test_offers(complete: Complete, line: str, expected: set[str]) -> None:
 
 @pytest.mark.parametrize("line", ["carry check ca", "carry check --html=ca", "carry fix -o ca"])
 def test_offers_files(complete: Complete, request: pytest.FixtureRequest, line: str) -> None:
-    """bash completes files itself if the function offers nothing."""
+    """zsh and fish get files from the function. bash completes files itself if the function offers
+    nothing."""
     is_bash = request.node.callspec.params["complete"] == "bash"
     assert complete(line) == ([] if is_bash else ["capture.pcap"])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Contexts, in a program outside the library: an example."""
+"""Contexts in a program outside the library: examples/contexts.c."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_every_loop_of_the_example_has_its_turn() -> None:
     rows = {row[1]: (int(row[2]), int(row[3])) for row in ROW.finditer(done.stdout)}
     assert set(rows) == {"sum", "divide", "polite"}
     assert all(rounds > 0 for rounds, _ in rows.values())
-    # These loops never yield: only the timer interrupts the first one.
+    # The loop "divide" never yields: only the timer takes the CPU from it.
     assert rows["divide"][1] > 0
 
 

@@ -8,7 +8,7 @@ except for the rows of corpus_differences.py. Each row says in how many frames o
 differ, how, and why. A difference without a row is a failure, and so is a row without its
 difference.
 
-All of it runs twice: for single frames, and for reassembled datagrams.
+The comparison runs twice: for single frames, and for reassembled datagrams.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ COLUMNS = {
 }
 STATUSES = {"0": "bad", "1": "good", "2": "unverifiable", "3": "absent", "4": "illegal"}
 
-# Sums without a status in tshark, or with one that its list omits: the count of each verdict. The
-# names of zeek's files give the verdicts; tshark shows the others as correct in its full output.
+# Sums to which tshark gives no status, or a status that its list omits: the number of sums with
+# each verdict. The names of zeek's files give the verdicts; tshark shows the sums of other files as
+# correct in its full output.
 OTHERS: dict[str, dict[tuple[str, str], int]] = {
     "arkime_arkime_synthetic.pcap": {("ospf", "good"): 1},
     "arkime_mpls-basic.pcap": {("eigrp", "good"): 10, ("rsvp", "good"): 1},
@@ -100,8 +101,8 @@ def our_verdicts(capture: str, *options: str) -> Verdicts:
 
 
 def their_verdicts(capture: str, variant: str) -> Verdicts:
-    # tshark 4.0 reports offload sums as bad; a second pass over its output found which ones they
-    # are.
+    # tshark 4.0 reports partial sums as bad. A second pass over its output found the partial ones
+    # among the bad sums.
     partial = {
         (row["frame"], row["proto"])
         for row in rows(ORACLE / f"{capture}.partial.tsv")
@@ -111,7 +112,7 @@ def their_verdicts(capture: str, variant: str) -> Verdicts:
     frame = 0
     for row in rows(ORACLE / f"{capture}.{variant}.tsv"):
         if not row["frame.encap_type"]:
-            continue  # a custom block of pcapng: tshark numbers it, though it is no packet
+            continue  # a custom block of pcapng, which tshark numbers although it is not a packet
         frame += 1
         for protocol, column in COLUMNS.items():
             statuses = [STATUSES[status] for status in row[column].split(",") if status]

@@ -2,7 +2,8 @@
 """Damaged captures from the corpus of test_corpus.py.
 
 Each check must exit with status 2, report the place and kind of the damage, and give the verdicts
-that a file ending there has. The tests use the damaged captures, and cut or change all others.
+of a file that ends before the damage. The tests use the damaged captures, and cut or change all
+captures.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ __all__ = ["pytestmark"]
 
 
 class Damage(NamedTuple):
-    packets: int  # before the damage
+    packets: int  # number of packets before the damage
     offset: int
     reason: str
 
@@ -44,8 +45,8 @@ def without_end(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def judge(check_all: CheckAll, *captures: bytes) -> list[dict[str, Any]]:
-    """Returns the reports. Checks that damage has a place and a reason, and that the capture up to
-    there has the same report."""
+    """Returns the reports. Checks that damage has a place and a reason, and that the part of the
+    capture before the damage has the same report."""
     reports = [report for _, report in check_all(captures)]
     wholes, befores = [], []
     for data, report in zip(captures, reports, strict=True):
@@ -68,7 +69,8 @@ def judge(check_all: CheckAll, *captures: bytes) -> list[dict[str, Any]]:
 def test_damage_is_reported_and_all_before_it_judged(
     check: Check, check_all: CheckAll, capture: str
 ) -> None:
-    """A capture from a pipe has the same report as the file."""
+    """Damage is reported, and all packets before it are judged. A capture from a pipe has the same
+    report as the file."""
     data = (CAPTURES / capture).read_bytes()
     [report] = judge(check_all, data)
     assert check(data) == (status_of(report), {"file": "-", **report})

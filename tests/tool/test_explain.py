@@ -13,15 +13,18 @@ from captures import (
     TCP,
     UDP,
     V6,
+    VALID,
     WRONG,
     Pcapng,
     Record,
     ethernet,
+    flagged,
     fold,
     network,
     packet,
     pcap,
     pseudo,
+    put16,
 )
 from carry_tool import BAD, CLEAN, DAMAGED, ERROR, Run
 from schemas import conforming
@@ -40,6 +43,28 @@ def explain(carry: Run, data: bytes, frame: int = 1) -> tuple[int, dict[str, Any
 
 def names(report: dict[str, Any]) -> list[str]:
     return [layer["protocol"] for layer in report["layers"]]
+
+
+def evidence_of_wrong(right: int) -> dict[str, Any]:
+    """Returns the evidence about WRONG: what each mistake would make of the right value."""
+    sum_ = fold(pseudo("10.0.0.5", "10.0.0.9", TCP, 28))
+    values = [
+        ("not_inverted", "if it were not inverted", right ^ 0xFFFF),
+        ("swapped", "with its bytes swapped", right >> 8 | (right & 0xFF) << 8),
+        ("no_pseudo", "without the pseudo-header", (right + sum_) % 0xFFFF),
+        ("pseudo_twice", "with the pseudo-header counted twice", (right - sum_) % 0xFFFF),
+        ("pseudo_length", "with a length of 0 in the pseudo-header", right + 28),
+        ("pseudo_length", "with the IP length in the pseudo-header", right - 20),
+        ("pseudo_address", "with the source address twice", right + 4),
+    ]
+    return {
+        "difference": ((right ^ 0x1234) - right) % 0xFFFF,
+        "others": [],
+        "others_total": 0,
+        "assumptions": [
+            {"assumption": words, "cause": cause, "value": value} for cause, words, value in values
+        ],
+    }
 
 
 def test_each_layer_and_its_checksum(carry: Run) -> None:
@@ -87,6 +112,7 @@ def test_each_layer_and_its_checksum(carry: Run) -> None:
         "certain": None,
         "bit": None,
         "advice": None,
+        "evidence": evidence_of_wrong(right),
     }
 
 
@@ -122,7 +148,7 @@ def test_headers_without_a_checksum_are_layers_too(carry: Run) -> None:
 
 
 def test_same_protocol_twice(carry: Run) -> None:
-    """Both headers of the same protocol have a verdict of their own."""
+    """Each of two headers of the same protocol has its own verdict."""
     inner = bytearray(packet(TCP))
     inner[10] ^= 1
     outer = network("10.0.0.1", "10.0.0.2", 4, bytes(inner))
@@ -147,11 +173,16 @@ def test_text(carry: Run, tmp_path: Path) -> None:
         "                  covers 20 bytes from byte 14\n"
         f"    34  tcp       0x{WRONG[50:52].hex()}  bad  10.0.0.5:40000 -> 10.0.0.9:443\n"
         "                  it does not match the bytes that it covers\n"
-        f"                  expected 0x{GOOD[50:52].hex()}\n"
+        f"                  expected 0x{GOOD[50:52].hex()}, off by 0xedf3\n"
         "                  stored at byte 50, at offset 90 in the file\n"
         "                  covers 28 bytes from byte 34\n"
         "                  and a pseudo-header of 10.0.0.5, 10.0.0.9, protocol 6, length\n"
         "                    28: sum 0x1430\n"
+        "                  would be right:\n"
+        + "".join(
+            f"                    0x{each['value']:04x} {each['assumption']}\n"
+            for each in evidence_of_wrong(int.from_bytes(GOOD[50:52], "big"))["assumptions"]
+        )
     )
 
 
@@ -189,7 +220,7 @@ def test_frames_that_cannot_be_reached(carry: Run, tmp_path: Path) -> None:
 
 
 def test_usage(carry: Run) -> None:
-    """Wrong usage is refused with its reason; both ways to the help show the same."""
+    """Wrong usage is refused with its reason; `carry help` shows the text of --help."""
     for frame in ("0", "-1", "x", "1x", "", "99999999999999999999999"):
         done = carry("explain", "--", "file", frame)
         assert done.returncode == ERROR and "FRAME must be a number" in done.stderr
@@ -197,6 +228,131 @@ def test_usage(carry: Run) -> None:
         assert "are needed" in carry("explain", *arguments).stderr
     assert "--nonsense" in carry("explain", "--nonsense").stderr
     assert carry("explain", "--help").stdout == carry("help", "explain").stdout != ""
+
+
+# --- Evidence ---
+
+
+def evidence(carry: Run, data: bytes, frame: int = 1) -> dict[str, Any]:
+    found: dict[str, Any] = explain(carry, data, frame)[1]["layers"][-1]["checksum"]["evidence"]
+    return found
+
+
+def rewritten(count: int, ports: tuple[int, int] = (40000, 443)) -> list[bytes]:
+    """Returns packets of one flow whose sums are off by 0x1234."""
+    frames = [ethernet(packet(TCP, bytes([n]) * 9, ports=ports)) for n in range(1, count + 1)]
+    return [put16(frame, 50, (sum_of(frame) + 0x1234) % 0xFFFF) for frame in frames]
+
+
+def sum_of(frame: bytes) -> int:
+    return int.from_bytes(frame[50:52], "big")
+
+
+def test_other_checksums_of_the_flow(carry: Run) -> None:
+    """The first five other bad checksums of the flow are listed, and all are counted, before and
+    after the frame."""
+    frames = rewritten(9)
+    data = pcap([GOOD, GOOD, *frames[:3], *rewritten(2, (1, 2)), *frames[3:]])
+    numbers = [3, 4, 5, 8, 9, 10, 11, 12, 13]
+    for frame in (3, 9, 13):
+        found = evidence(carry, data, frame)
+        others = [number for number in numbers if number != frame]
+        assert [other["frame"] for other in found["others"]] == others[:5]
+        assert (found["others_total"], found["assumptions"]) == (8, [])
+    data = pcap(frames)
+    found = evidence(carry, data, 9)
+    assert found["others_total"] == 8
+    assert found["others"] == [
+        {
+            "frame": number,
+            "stored": sum_of(frame),
+            "expected": (sum_of(frame) - 0x1234) % 0xFFFF,
+            "difference": 0x1234,
+        }
+        for number, frame in enumerate(frames[:5], 1)
+    ]
+    text = carry("explain", "-", "9", stdin=data).stdout
+    assert text.endswith(
+        "                  other bad checksums of its flow, or between its addresses:\n"
+        + "".join(
+            f"                    frame {each['frame']}: 0x{each['stored']:04x}, expected "
+            f"0x{each['expected']:04x}, off by 0x1234\n"
+            for each in found["others"]
+        )
+        + "                    and 3 more\n"
+    )
+    assert "would be right" not in text
+
+
+def test_other_checksums_between_the_addresses(carry: Run) -> None:
+    """If the flow has no other bad checksum, bad checksums of other flows between its addresses are
+    listed."""
+    frames = [frame for port in range(1, 10) for frame in rewritten(1, (port, 53))]
+    far = ethernet(packet(TCP, b"far away", src="10.0.0.77", sums="bad"))
+    found = evidence(carry, pcap([far, *frames]), 4)
+    assert {each["difference"] for each in found["others"]} == {0x1234}
+    assert [each["frame"] for each in found["others"]] == [2, 3, 5, 6, 7]
+    assert (found["others_total"], found["assumptions"]) == (8, [])
+
+
+def test_only_bad_checksums_of_16_bits_have_evidence(carry: Run) -> None:
+    sctp = b"\x9c\x40\x13\x89" + bytes(8) + b"\0\3\0\x10" + bytes(12)
+    for frame in (
+        GOOD,
+        ethernet(packet(TCP, sums="partial")),
+        ethernet(packet(UDP, sums="none", **V6)),
+        ethernet(network("10.0.0.5", "10.0.0.9", 132, sctp)),
+    ):
+        assert evidence(carry, pcap([frame])) is None
+
+
+def test_evidence_about_a_datagram(carry: Run) -> None:
+    """Fragments have the evidence of their datagram; other datagrams have the numbers of the
+    packets that complete them."""
+    data = raw([*bad_datagram(), *bad_datagram()])
+    size = len(bad_datagram())
+    for frame, other in ((1, 2 * size), (2 * size, size)):
+        (whole,) = explain(carry, data, frame)[1]["datagrams"]
+        found = whole["layers"][1]["checksum"]["evidence"]
+        assert [each["frame"] for each in found["others"]] == [other]
+        assert found["others"][0]["difference"] == found["difference"]
+        assert found["others_total"] == 1
+
+
+def test_a_flag_leaves_all_assumptions(carry: Run) -> None:
+    """Where the capturing machine's flags show the cause, all assumptions are listed."""
+    found = explain(carry, flagged([(WRONG, VALID)]))[1]["layers"][-1]["checksum"]
+    assert found["cause"] == "said_valid"
+    assert found["evidence"] == evidence_of_wrong(sum_of(GOOD))
+
+
+MISTAKES = [
+    Record(WRONG),
+    ethernet(packet(TCP, b"odd", sums="bad")),
+    ethernet(packet(UDP, b"padded", sums="bad")) + bytes(range(1, 13)),
+    ethernet(packet(UDP, b"odd" * 30, sums="bad", **V6)),
+    ethernet(packet(TCP, b"\xff" * 600, sums="bad")),
+]
+
+
+@pytest.mark.parametrize("frame", MISTAKES)
+def test_each_assumption_is_what_its_cause_stands_for(carry: Run, frame: bytes | Record) -> None:
+    """A checksum with the value of an assumption has the cause of this assumption, unless one
+    flipped bit explains it, and lists only assumptions with this value."""
+    data = frame.data if isinstance(frame, Record) else frame
+    report = explain(carry, pcap([data]))[1]["layers"][-1]["checksum"]
+    assumptions = report["evidence"]["assumptions"]
+    assert report["cause"] is None
+    assert len(assumptions) > 5
+    for each in assumptions:
+        mistaken = put16(data, report["at"], each["value"])
+        found = explain(carry, pcap([mistaken]))[1]["layers"][-1]["checksum"]
+        if found["cause"] == "one_bit":
+            assert found["evidence"]["assumptions"] == []
+        else:
+            assert found["cause"] == each["cause"]
+            assert each in found["evidence"]["assumptions"]
+            assert {each["value"] for each in found["evidence"]["assumptions"]} == {each["value"]}
 
 
 # --- Datagrams ---
@@ -207,7 +363,8 @@ def bad_datagram() -> list[bytes]:
 
 
 def test_a_datagram_is_explained_by_each_of_its_frames(carry: Run) -> None:
-    """`carry check` lists the datagram with the frame that completes it."""
+    """Each frame of a datagram shows the whole datagram, and the frame with which `carry check`
+    lists it."""
     parts = bad_datagram()
     data = raw([GOOD[14:], *parts, GOOD[14:]])
     done = carry("check", "-b", "--json", "-", stdin=data)
@@ -277,7 +434,8 @@ def test_incomplete_datagrams(carry: Run) -> None:
 
 
 def test_a_frame_of_several_datagrams(carry: Run) -> None:
-    """The frame completes a packet of a tunnel, and that packet contains a fragment."""
+    """A frame may belong to two datagrams: it completes a packet of a tunnel, and that packet
+    contains a fragment."""
     parts = [
         part
         for ident, inner in enumerate(fragments(datagram(sums="bad"), 160))
@@ -292,7 +450,8 @@ def test_a_frame_of_several_datagrams(carry: Run) -> None:
 
 
 def test_a_pipe_is_read_no_further_than_needed(carry: Run) -> None:
-    """Damage after the last fragment is not reached."""
+    """A pipe is read only up to the last fragment of the datagram: damage after it is not
+    reached."""
     parts = bad_datagram()
     data = raw(parts) + b"\x00"
     assert explain(carry, data, 1)[0] == BAD
@@ -300,20 +459,20 @@ def test_a_pipe_is_read_no_further_than_needed(carry: Run) -> None:
 
 
 def test_text_of_a_datagram(carry: Run) -> None:
-    """The text of a fragment shows the datagram that it belongs to."""
+    """The text of a fragment shows the datagram that the fragment is part of."""
     parts = fragments(datagram(sums="bad"), 160)
     done = carry("explain", "-", "2", stdin=raw(parts), env={"LC_ALL": "C"})
     head, whole = done.stdout.split("\ndatagram of ")
     wrong, right = datagram(sums="bad")[26:28].hex(), datagram()[26:28].hex()
     assert "ip" in head
-    assert whole == (
+    assert whole.startswith(
         "frames 1 and 2: 328 bytes\n"
         "frame 2 completes it: carry check lists its checksums with that frame\n"
         "\n"
         "     0  ip\n"
         f"    20  udp       0x{wrong}  bad  10.0.0.5:40000 -> 10.0.0.9:443\n"
         "                  it does not match the bytes that it covers\n"
-        f"                  expected 0x{right}\n"
+        f"                  expected 0x{right}, off by 0xedcb\n"
         "                  stored at byte 26, at offset 66 in the file\n"
         "                  covers 308 bytes from byte 20\n"
         "                  and a pseudo-header of 10.0.0.5, 10.0.0.9, protocol 17, length\n"

@@ -52,7 +52,7 @@ def test_example_copies_a_truncated_file_in_part() -> None:
 
 @pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="Python is not built with sanitizers")
 def test_in_a_runtime_that_handles_faults() -> None:
-    """Copies survive faults in a Python whose faulthandler still reports its own."""
+    """Copies survive faults in a Python process, whose faulthandler still reports other faults."""
     done = subprocess.run(
         [sys.executable, "-c", IN_PYTHON, str(BUILD / "src/libcarry.so")],
         capture_output=True,

@@ -153,7 +153,7 @@ def test_every_pcap_format_is_kept(fix: Fix, order: str, magic: int) -> None:
 
 
 def pcapng(order: str, frame: bytes) -> bytes:
-    """Returns a pcapng file with each kind of block that a section may contain."""
+    """Returns a pcapng file with blocks of many kinds, in two sections."""
     file = Pcapng(order).section(option(order, 1, b"a comment"))
     file.interface(options=option(order, 9, b"\x09")).block(0x0BAD, b"unknown block!!!")
     file.packet(frame, ticks=5).block(4, b"\x01\x00\x08\x00name....").old_packet(frame)
@@ -261,7 +261,7 @@ def test_unpacked_bytes_of_a_cut_stream_are_copied(carry: Run, tmp_path: Path, k
     packed = PACKERS[kind](pcap(frames))
     sizes = [60, len(packed) // 3, len(packed) // 2, len(packed) - 1]
     if kind == "bzip2":
-        del sizes[0]  # the first piece has only complete blocks
+        del sizes[0]  # only complete blocks are unpacked, and the first piece has none
     seen = set()
     for size in sizes:
         source.write_bytes(packed[:size])
@@ -286,14 +286,14 @@ def test_unpacked_bytes_of_a_corrupt_stream_are_copied(carry: Run, tmp_path: Pat
     assert (tmp_path / "out").read_bytes() == pcap([GOOD] * 10)
 
 
-# Files that are no captures, with the message for each.
+# Files that are not captures, with the message for each.
 OTHERS = {
     b"": "empty file",
     b"\x1f": "file header cut: 1 of 4 bytes",
     b"no capture at all\n": "not a capture: it starts with 6e 6f 20 63",
     gzip.compress(bytes(1 << 20)): "not a capture: it starts with 00 00 00 00",
     gzip.compress(b"")[:9]: "cut gzip stream",
-    b"GMBU\0\2": "not a capture but a Network Monitor file: convert it with editcap -F pcap",
+    b"iptrace": "not a capture but an iptrace file: convert it with editcap -F pcap",
 }
 
 
@@ -317,7 +317,8 @@ def test_endless_files_are_not_copied(carry: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("behind", [b"", b"\xff" * 16], ids=["of records", "of damage"])
 def test_captures_that_unpack_to_too_much(carry: Run, tmp_path: Path, behind: bytes) -> None:
-    """Zeros are empty records; after damage, they are copied unchanged."""
+    """A compressed capture that unpacks to too much is refused. The same bytes without compression
+    are copied: zeros are empty records or, after damage, bytes that do not change."""
     source, out = tmp_path / "in", tmp_path / "out"
     source.write_bytes(gzip.compress(pcap([]) + behind + bytes(100 * MIB)))
     done = carry("fix", source, "-o", out)
@@ -332,7 +333,7 @@ def test_captures_that_unpack_to_too_much(carry: Run, tmp_path: Path, behind: by
 
 
 def packets_of(size: int) -> bytes:
-    """Returns many packets of the largest size."""
+    """Returns a capture of about `size` bytes, with packets of 65,040 bytes."""
     record = pcap([packet(TCP, bytes(65000))], link=101)
     return record + record[24:] * (size // len(record))
 
@@ -349,7 +350,8 @@ def unpacking_to_much(packets: bool) -> bytes:
 def test_dry_run_limits_unpacked_bytes(
     carry: Run, tmp_path: Path, packets: bool, options: list[str]
 ) -> None:
-    """The limit applies to one large skipped block too."""
+    """The limit on unpacked bytes applies to packets, and also to one large block that is
+    skipped."""
     path = tmp_path / "a.pcapng.gz"
     path.write_bytes(unpacking_to_much(packets))
     done = carry("fix", path, "--dry-run", *options)
@@ -358,7 +360,7 @@ def test_dry_run_limits_unpacked_bytes(
 
 
 def test_full_disk_ends_the_copy_after_damage(tool: str, tmp_path: Path) -> None:
-    """The command ends although its input continues."""
+    """If the disk is full, the command ends although its input continues."""
 
     def limit() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -443,7 +445,7 @@ def test_outputs_that_cannot_be_written(carry: Run, tmp_path: Path) -> None:
 
 
 def test_usage(carry: Run, tmp_path: Path) -> None:
-    """Wrong usage is refused with its reason; both ways to the help show the same."""
+    """Wrong usage is refused with its reason; `carry help` shows the text of --help."""
     out = ["-o", tmp_path / "out"]
     assert "no file" in refused(carry("fix", *out))
     assert "one file" in refused(carry("fix", "a", "b", *out))
@@ -511,7 +513,7 @@ def test_dry_run(carry: Run, tmp_path: Path) -> None:
 
 
 def test_summary(carry: Run, tmp_path: Path) -> None:
-    """The summary counts the sums that were repaired and those that were not."""
+    """The summary counts the repaired sums, and the bad sums that were not repaired."""
     source, out = tmp_path / "in", tmp_path / "out"
     source.write_bytes(pcap([WRONG, PARTIAL, fragment(WRONG, 0x10), GOOD]))
     done = carry("fix", source, "-o", out, "--only", "partial")

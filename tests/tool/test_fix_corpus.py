@@ -37,7 +37,7 @@ class Layer(NamedTuple):
 
 class State(NamedTuple):
     verdict: str
-    quoted: bool  # whether an ICMP error quotes it
+    quoted: bool  # whether an ICMP error quotes the checksum
 
 
 def layers(capture: Path) -> dict[Layer, State]:
@@ -110,7 +110,7 @@ def statuses(capture: Path) -> dict[tuple[int, str], list[str]]:
     frame = 0
     for line in run.stdout.splitlines():
         encapsulation, *columns = line.split(";")
-        frame += encapsulation != ""  # a custom block of pcapng has a number, but is no packet
+        frame += encapsulation != ""  # a custom block of pcapng has a number, but is not a packet
         for protocol, column in zip(COLUMNS, columns, strict=True):
             found[frame, protocol] = [STATUSES[code] for code in column.split(",") if code]
     return found

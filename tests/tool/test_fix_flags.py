@@ -55,8 +55,8 @@ def test_fix_keeps_the_flag_of_a_partial_sum(carry: Run, tmp_path: Path) -> None
 
 
 def test_fix_keeps_the_flag_until_all_are_complete(carry: Run, tmp_path: Path) -> None:
-    """The outer sum covers the partial one, but the capture cut off the last byte that it
-    covers."""
+    """The flag remains as long as a sum is partial. Here that sum cannot be repaired: the last byte
+    that the outer sum covers was not captured."""
     tunnel = packet(UDP, VXLAN + PARTIAL + b"behind", ports=(50000, 4789))
 
     def capture(ip: bytes) -> bytes:

@@ -16,7 +16,8 @@ from schemas import conforming
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Returns a folder with two captures, one of them deeper and compressed, and another file."""
+    """Returns a folder with a capture, a compressed capture in a deeper folder, and another
+    file."""
     made = tmp_path / "in"
     (made / "deep/er").mkdir(parents=True)
     (made / "a.pcap").write_bytes(pcap([GOOD, WRONG]))

@@ -70,8 +70,8 @@ def test_in_any_order(fix: Fix, ends: Ends) -> None:
 
 
 def test_a_sum_of_0_over_ipv6(fix: Fix) -> None:
-    """The first fragment shows that the sum is illegal, but only the whole datagram shows the right
-    one."""
+    """A sum of 0 over IPv6 is repaired from the whole datagram: the first fragment shows only that
+    the sum is illegal."""
     wrong, right = (fragments(datagram(V6, sums=sums)) for sums in ("none", "good"))
     for turn in (1, -1):
         status, fixed, log = fix(raw(wrong[::turn]))
@@ -82,7 +82,8 @@ def test_a_sum_of_0_over_ipv6(fix: Fix) -> None:
 @VERSIONS
 @pytest.mark.parametrize("between", [0, 3, 200, 2000])
 def test_fragments_far_apart(fix: Fix, ends: Ends, between: int) -> None:
-    """The field has left the input window when the last fragment arrives."""
+    """A sum is repaired even if its field has left the input window when the last fragment
+    arrives."""
     noise = [packet(TCP, bytes(1400), sums="partial")] * between
     done = [packet(TCP, bytes(1400))] * between
     wrong, right = (fragments(datagram(ends, sums=sums)) for sums in ("bad", "good"))
@@ -92,7 +93,8 @@ def test_fragments_far_apart(fix: Fix, ends: Ends, between: int) -> None:
 
 
 def test_fragments_stay_within_reach_of_a_stream(tool: str, tmp_path: Path) -> None:
-    """One of several datagrams is refused. Of the others, the one completed last began first."""
+    """Datagrams in a stream are repaired even if a datagram between them is refused, and the
+    datagram that began first is completed last."""
     noise = [packet(TCP, bytes(1400))] * 60
     refused = [fragment(packet(UDP, bytes([at] * 99)), 8, 16, ident=9) for at in (1, 2)]
     path = tmp_path / "in.pcap"
@@ -127,7 +129,7 @@ def test_many_datagrams_shuffled_through_a_pipe(carry: Run, tmp_path: Path, seed
 
 @VERSIONS
 def test_repetitions_are_repaired_too(fix: Fix, ends: Ends) -> None:
-    """Repetitions of a fragment must not contradict each other afterwards."""
+    """All repetitions of a fragment are repaired, so that none contradicts another afterwards."""
     for sums in ("bad", "none" if ends == V6 else "partial"):
         wrong, right = (fragments(datagram(ends, sums=how)) for how in (sums, "good"))
         order = [0, 1, 0, 0, *range(1, len(wrong))]
@@ -158,7 +160,8 @@ def crc32c(data: bytes) -> int:
 
 
 def sctp_in_vxlan(crc: int | None = None) -> bytes:
-    """Returns a frame with a VLAN tag. The sum lies in bytes 62 to 65 of the outer IP payload."""
+    """Returns a packet with SCTP in VXLAN. The inner frame has a VLAN tag, so that the sum of SCTP
+    lies in bytes 62 to 65 of the outer IP payload."""
     head, chunk = struct.pack(">HHL", 1000, 2000, 7), struct.pack(">BBH", 11, 0, 4)
     value = crc32c(head + bytes(4) + chunk) if crc is None else crc
     inner = network(*V4, 132, head + struct.pack("<L", value) + chunk)
@@ -221,7 +224,8 @@ def test_dry_run(carry: Run, ends: Ends) -> None:
 
 
 def test_packets_are_counted_once(carry: Run, tmp_path: Path) -> None:
-    """Two sums in one frame count as one packet; one sum in two identical fragments counts two."""
+    """Two sums in one frame count as one packet; one sum in two copies of a fragment counts as two
+    packets."""
     parts = fragments(datagram(sums="bad"))
     data = raw([put16(parts[0], 10, 0x1234), parts[0], *parts[1:]])
     done = carry("fix", "-", "-o", tmp_path / "out", "--json", stdin=data)
@@ -236,7 +240,8 @@ def empty(ip: bytes) -> bytes:
 
 
 def test_a_header_of_0_in_fragments(fix: Fix, carry: Run) -> None:
-    """The header lies in a tunnel. A later packet shows whether its sender omits such sums."""
+    """A header checksum of 0 in a fragmented tunnel is repaired as bad, or as partial if a later
+    packet shows that its sender omits such sums."""
     wrong = fragments(network(*V4, 4, empty(packet(TCP))), 8)
     right = fragments(network(*V4, 4, packet(TCP)), 8)
     status, fixed, log = fix(raw(wrong))
@@ -286,7 +291,7 @@ def test_incomplete_datagram_in_a_datagram(fix: Fix) -> None:
 def test_header_after_truncated_bytes(fix: Fix) -> None:
     """The datagram ends where the first copy of its first fragment was cut, and is not examined."""
     shows = [empty(packet(TCP, sums="partial"))]  # the sender omits such sums
-    shows += fragments(network(*V4, 4, packet(TCP, bytes(99))))  # stays in memory
+    shows += fragments(network(*V4, 4, packet(TCP, bytes(99))))  # leaves bytes in memory
     ip = network(*V4, 4, empty(packet(TCP, bytes(99), src="10.0.0.77")))
     first, *rest = fragments(ip, ident=7)
     parts = [*shows, Record(first[:28], wire=len(first)), first, *rest]
@@ -302,7 +307,8 @@ def test_field_after_truncated_bytes(fix: Fix) -> None:
 
 
 def test_length_that_the_datagram_contradicts(fix: Fix) -> None:
-    """The first fragment alone cannot show that the length is too large."""
+    """A sum whose length exceeds the datagram is not repaired. The first fragment alone does not
+    show that."""
     parts = fragments(put16(datagram(V6, sums="none"), 44, 999))
     assert fix(raw(parts))[::2] == (BAD, [])
     assert reasons(fix) == [(1, "udp", "illegal", "uncertain")]
@@ -350,7 +356,8 @@ def in_tunnel(sums: str, outer: str = "good") -> list[bytes]:
 
 
 def test_a_sum_around_the_fragments(fix: Fix) -> None:
-    """The outer sum would have to change too, but its frame may be written already."""
+    """A sum inside fragments is not repaired if an outer sum covers a fragment: the outer sum would
+    have to change too, but its frame may be written already."""
     parts = in_tunnel(sums="bad")
     assert fix(raw(parts))[::2] == (BAD, [])
     assert reasons(fix) == [(len(parts), "udp", "bad", "tunnel")]
@@ -359,7 +366,8 @@ def test_a_sum_around_the_fragments(fix: Fix) -> None:
 
 
 def test_no_sum_around_the_fragments(fix: Fix) -> None:
-    """A missing outer sum, even where one is required, cannot become wrong."""
+    """A sum inside fragments is repaired if the outer sum is absent, even where one is required: an
+    absent sum cannot become wrong."""
 
     def parts(sums: str) -> list[bytes]:
         return [
@@ -396,7 +404,8 @@ def test_sum_inside_an_unverifiable_one(fix: Fix) -> None:
 
 
 def test_sum_inside_one_around_a_partial_sum(fix: Fix) -> None:
-    """The outer sum is right as soon as the inner one is complete."""
+    """A bad sum is not repaired if it is covered by a sum that verifies only once a partial sum is
+    complete."""
     inner = put16(packet(TCP), 10, 0x1234)
     frame = packet(UDP, gtp(inner), ports=(2152, 2152))
     frame = put16(frame, 72, fold(pseudo("10.0.0.5", "10.0.0.9", TCP, 28)))
@@ -437,7 +446,8 @@ def aggregate(*packets: bytes) -> bytes:
 
 
 def test_packet_after_a_fragment_in_its_frame(fix: Fix) -> None:
-    """Another packet in the same frame does not wait for the datagram."""
+    """A packet that follows a fragment in the same frame is judged without waiting for the
+    datagram."""
     wrong, right = (fragments(datagram(sums=sums), 160) for sums in ("bad", "good"))
     frames, fixed = (
         pcap([aggregate(first, quoting()), aggregate(rest)], link=105)
@@ -451,7 +461,8 @@ def unknown(outer: str) -> bytes:
     """Returns UDP over IPv6 in a tunnel: it has no sum, and its length exceeds its packet."""
     inner = packet(UDP, src=V6[0], dst=V6[1], sums="none")
     inner = put16(put16(inner, 4, 999), 44, 999)
-    return packet(UDP, gtp(inner), ports=(2152, 2152), sums=outer)
+    vxlan = bytes.fromhex("0800000000000100") + ethernet(inner)
+    return packet(UDP, vxlan, ports=(5000, 4789), sums=outer)
 
 
 @pytest.mark.parametrize("outer", ["good", "partial"])
@@ -466,7 +477,8 @@ def test_sum_with_an_impossible_length(fix: Fix, outer: str) -> None:
 
 
 def test_headers_of_two_senders_in_one_frame(carry: Run, tmp_path: Path) -> None:
-    """One sender leaves header sums to its network card; the other may or may not."""
+    """If only one of two senders is known to leave header sums to its network card, neither header
+    of a frame with both senders is repaired."""
     inner = network("10.0.0.5", "10.0.0.9", 4, empty(packet(TCP, src="10.0.0.77")))
     frame = packet(UDP, gtp(empty(inner)), ports=(2152, 2152))
     path = tmp_path / "a.pcap"
@@ -483,7 +495,8 @@ def test_headers_of_two_senders_in_one_frame(carry: Run, tmp_path: Path) -> None
     [("abababab", [1, 2, 3, 4, 5]), ("abaa", [1, 2, 3, 4]), ("aaaaaab", [1, 2, 3, 4, 5])],
 )
 def test_frames_of_several_senders(carry: Run, senders: str, listed: list[int]) -> None:
-    """Header sums of 0 are judged for each sender separately."""
+    """Header checksums of 0 from several senders are summarised together: the first five frames of
+    all senders are listed, in order."""
     frames = [empty(packet(TCP, src=f"10.0.0.{ord(sender)}")) for sender in senders]
     done = carry("fix", "-", "--dry-run", "--json", "--only", "partial", stdin=raw(frames))
     (reason,) = conforming("fix", done.stdout)["reasons"]
@@ -527,7 +540,8 @@ def test_two_or_three_frames(carry: Run) -> None:
 
 
 def test_memory_does_not_grow_with_repairs(tool: str) -> None:
-    """Each datagram is repaired long after its first fragment has left the window."""
+    """Memory does not grow although each datagram is repaired long after its first fragment has
+    left the window."""
     parts = fragments(datagram(size=1200, sums="bad"), 600)
     feed = [raw([])]
     for block in range(20):

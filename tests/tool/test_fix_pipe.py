@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`carry fix` into pipes: the bytes of a file, each packet at once, whole records only."""
+"""`carry fix` into pipes writes the same bytes as into files, each packet at once, and only whole
+records."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from schemas import conforming
 from test_interrupt import take_signals
 from test_reassemble import datagram, fragments, raw
 
-PATIENCE_S = 60  # time after which a test has failed
+PATIENCE_S = 60  # time after which a test fails
 FRAMES = [WRONG, GOOD, PARTIAL, ethernet(packet(TCP, bytes(1000), sums="bad"))]
 
 
@@ -72,7 +73,7 @@ def run(tool: str) -> Iterator[Starter]:
 
 
 def read_from(descriptor: int, size: int) -> bytes:
-    """Returns `size` bytes, or fewer at the end."""
+    """Returns `size` bytes, or fewer at the end or after a timeout."""
     data = b""
     while len(data) < size and select.select([descriptor], [], [], PATIENCE_S)[0]:
         part = os.read(descriptor, size - len(data))
@@ -129,7 +130,8 @@ def test_pipe_receives_the_bytes_of_a_file(
 
 
 def test_file_is_written_from_its_position(tool: str, tmp_path: Path) -> None:
-    """Earlier fragments are overwritten at their places, after the existing content."""
+    """A copy begins at the position of the file: late repairs of fragments do not change earlier
+    content."""
     first, *rest = fragments(datagram(sums="bad"))
     (tmp_path / "in").write_bytes(raw([first, *[packet(TCP)] * 4000, *rest]))
     subprocess.run([tool, "fix", "-q", tmp_path / "in", "-o", tmp_path / "copy"], check=True)
@@ -141,7 +143,7 @@ def test_file_is_written_from_its_position(tool: str, tmp_path: Path) -> None:
 
 
 def test_one_socket_for_both(run: Starter) -> None:
-    """Standard input and output are one socket, as under inetd."""
+    """Standard input and output may be one socket, as under inetd."""
     ours, theirs = socket.socketpair()
     child = run("fix", "-q", "-", "-o", "-", stdin=theirs.fileno(), stdout=theirs.fileno())
     theirs.close()
@@ -153,7 +155,8 @@ def test_one_socket_for_both(run: Starter) -> None:
 
 
 def test_filters_of_each_other(tool: str) -> None:
-    """A repaired capture is clean and does not change again; the most severe status is reported."""
+    """A copy may be piped into a second `carry fix` and into `carry check`, which finds only bad
+    sums that were not repaired."""
     for data, only, status in ((pcap(FRAMES), "", CLEAN), (pcapng(FRAMES), "--only=partial", BAD)):
         script = f"{tool} fix -q - -o - {only} | {tool} fix - -q -o - {only} | {tool} check -q -"
         done = subprocess.run(["sh", "-c", script], input=data)
@@ -305,7 +308,7 @@ def test_incomplete_datagram_delays_no_packet(run: Starter) -> None:
     assert [group["reason"] for group in report["reasons"]] == ["written"]
 
 
-# --- Readers that are slow, or leave, and signals ---
+# --- Slow readers, closed pipes, and signals ---
 
 
 def fill(child: subprocess.Popen[bytes], stream: int) -> None:
@@ -337,7 +340,7 @@ def expected(size: int) -> bytes:
 
 
 def records(data: bytes) -> int:
-    """Returns the number of whole records in a capture."""
+    """Returns the number of records in a capture. Checks that the last one is whole."""
     at, count = 24, 0
     while at < len(data):
         at, count = at + 16 + int.from_bytes(data[at + 8 : at + 12], "little"), count + 1

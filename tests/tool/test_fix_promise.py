@@ -48,7 +48,7 @@ def cut(dice: random.Random, data: bytes) -> Record:
 
 
 def ip_headers(data: bytes) -> list[int]:
-    """Returns offsets at which an IP header seems to be."""
+    """Returns offsets at which an IP header seems to begin."""
     return [
         at
         for at in range(0, min(len(data) - 40, 120), 2)
@@ -113,7 +113,8 @@ def capture_of(dice: random.Random, frames: Sequence[Frame]) -> bytes:
 
 
 def read_pcap(data: bytes) -> Iterator[Frame]:
-    """Yields the packets of a pcap file up to its damage, and none of other formats."""
+    """Yields the packets of a pcap file; the last one may be cut short. Yields nothing for other
+    formats."""
     order = {b"\xd4\xc3\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">"}.get(data[:4])
     at = 24
     while order and at + 16 <= len(data):

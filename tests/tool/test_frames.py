@@ -2,7 +2,7 @@
 """Second opinions on the frames of tests in C: tshark's verdicts on the same bytes.
 
 The tests of links and tunnels write their frames into the file that CARRY_TEST_FRAMES names. tshark
-need not know all of them. Where it reaches TCP, its verdicts must be those that the tests expect,
+need not know all of them. Where it reaches TCP, its verdicts must be what the tests expect,
 except for the listed differences. Each row of that list must apply to some frame.
 """
 
@@ -34,7 +34,8 @@ COLUMNS = {
 STATUSES = {"0": "bad", "1": "good", "2": "unverifiable", "3": "absent", "4": "illegal"}
 PORTS = {4754: "gre", 5000: "peekremote", 5072: "ayiya", 7932: "hp_erm", 37008: "tzsp"}
 
-# Link types with a frame in which tshark finds TCP, and a protocol that it names there first.
+# Link types with a frame in which tshark finds TCP, and the protocol that tshark names first in
+# this frame.
 KNOWN = {
     **{7: "arcnet", 107: "fr", 117: "pflog", 123: "atm", 128: "tzsp", 129: "arcnet"},
     **{135: "juniper", 137: "juniper", 138: "ap1394", 143: "docsis", 167: "juniper"},

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Ctrl-C and SIGTERM while the input is a pipe: the first signal ends the input, the second the
-tool."""
+"""Ctrl-C and SIGTERM while the input is a pipe: the first signal ends the input, and the second
+signal ends the tool."""
 
 from __future__ import annotations
 
@@ -103,7 +103,8 @@ def test_summary_covers_packets_before_the_signal(start: Start, number: signal.S
 
 
 def test_rest_of_the_pipe_is_read(start: Start) -> None:
-    """The writer may receive the signal too, and write its remaining packets before it exits."""
+    """Packets that are written to the pipe after the signal count: the writer may receive the
+    signal too, and write its remaining packets before it exits."""
     child = start(pcap([GOOD]), "check", "-J", "-")
     child.send_signal(signal.SIGSTOP)
     child.send_signal(signal.SIGINT)
@@ -176,7 +177,8 @@ def test_a_copy_ends_with_the_last_whole_record(
 
 @pytest.mark.parametrize("size", [4, 10, 23])
 def test_a_header_that_is_cut_is_no_capture(start: Start, tmp_path: Path, size: int) -> None:
-    """The copy is refused if `carry check` would find no capture."""
+    """An input that ends within the file header is damage, for `carry fix` and for `carry
+    check`."""
     out = tmp_path / "out"
     child = start(pcap([])[:size], "fix", "-q", "-", "-o", out)
     child.send_signal(signal.SIGINT)
@@ -211,7 +213,7 @@ def test_second_signal_ends_the_tool(start: Start, tmp_path: Path, command: str)
 
 def reads(child: subprocess.Popen[bytes], path: Path) -> bool:
     for number in os.listdir(f"/proc/{child.pid}/fd"):
-        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+        with contextlib.suppress(FileNotFoundError):  # it was closed
             if os.readlink(f"/proc/{child.pid}/fd/{number}") == str(path):
                 return True
     return False

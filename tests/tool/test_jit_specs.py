@@ -134,7 +134,8 @@ def expect_sum(spec: SumSpec, address: int, size: int, at: int, data: bytes, sta
 
 @repeated(sum_specs(), st.data())
 def test_sums(spec: SumSpec, choose: st.DataObject) -> None:
-    """A function for a random spec has the sum of the library for any data in its range."""
+    """A function for a random spec returns the sum that Python computes, for any size in its
+    range."""
     assert jit.carry_jit_sum_error(c.byref(spec)) is None
     with Made("carry_jit_sum", spec) as made:
         if made.error == UNSUPPORTED:
@@ -194,8 +195,8 @@ NUMBERS = {"IP": 4, "IPV6": 41, "TCP": 6, "UDP": 17, "ICMP": 1, "ICMPV6": 58, "G
 PORTS = {"VXLAN": 4789, "GENEVE": 6081, None: 5001}
 FAMILIES = {"IP": 2, "IPV6": 30}
 
-# For each layer: the layers that may follow, and a function that puts its header before those
-# bytes.
+# For each layer: the layers that may follow, and a function that puts the layer's header before
+# their bytes.
 Layer = tuple[tuple[str | None, ...], Callable[[bytes, Any], bytes]]
 LAYERS: dict[str, Layer] = {
     "ETHERNET": (
@@ -252,7 +253,7 @@ def frame_of(names: list[str], payload: bytes) -> bytes:
 
 
 def answer(call: Callable[..., int], data: bytes, link: int, *options: None) -> tuple[Any, ...]:
-    """Returns a function's answer for a frame, and the frame afterwards."""
+    """Returns the results of a function for a frame, and the bytes of the frame after the call."""
     memory = c.create_string_buffer(data, len(data))
     frame = Frame(c.addressof(memory), len(data), len(data), link, 0)
     sums = Sums()
@@ -274,7 +275,7 @@ changes = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size
 def test_stacks(
     stack: tuple[int, list[str]], flags: int, edits: list[list[tuple[int, int]]], size: int
 ) -> None:
-    """A function for random headers has the verdicts of the library's walk."""
+    """A function for random headers returns the verdicts of the library's walk."""
     link, names = stack
     spec = spec_of(link, names, flags)
     if len(names) > LAYERS_MAX:

@@ -39,7 +39,7 @@ SETTINGS = settings(
 
 
 class Spec(ctypes.Structure):
-    """struct carry_jit_sum_spec"""
+    """Mirrors struct carry_jit_sum_spec."""
 
     _fields_ = (
         ("min_size", ctypes.c_size_t),
@@ -58,7 +58,7 @@ class Spec(ctypes.Structure):
 
 
 class Function(ctypes.Structure):
-    """struct carry_jit"""
+    """Mirrors struct carry_jit."""
 
     _fields_ = (("address", ctypes.c_void_p), ("text_size", ctypes.c_size_t))
 
@@ -147,7 +147,7 @@ class Memory:
 
 
 def call(spec: Spec, made: Function, data: bytes, start: int) -> int:
-    """Returns the result; checks the copied bytes and those around them."""
+    """Returns the result. Checks the copied bytes and the guard bytes around them."""
     source, target = Memory(), Memory()
     source.write(data)
     target.write(b"")
@@ -168,7 +168,7 @@ def wrong_member(spec: Spec) -> str:
 
 @repeated(right_specs(), st.data(), words)
 def test_right_specs(spec: Spec, rest: st.DataObject, start: int) -> None:
-    """A valid spec makes a function that sums as a plain loop does."""
+    """A function for a valid spec returns the same result as Python."""
     made = ctypes.POINTER(Function)()
     assert wrong_member(spec) == ""
     error = jit.carry_jit_sum(ctypes.byref(spec), ctypes.byref(made))

@@ -29,7 +29,7 @@ BROKEN = str(SOURCE / "examples/broken.pcap")
 DAMAGED = str(SOURCE / "examples/damaged.pcap")
 OFFLOAD = str(SOURCE / "examples/offload.pcapng")
 
-# A command for each schema; TOOL is the tool itself, which contains sites.
+# Commands for each schema; TOOL is the tool itself, which contains sites.
 PRINT = {
     "audit": [["audit", "report", "-J", "audit"]],
     "check": [
@@ -44,6 +44,7 @@ PRINT = {
     "live": [["live", "-J", "--duration=1", "lo"]],
     "live_bad_only": [["live", "-bJ", "--duration=1", "lo"]],
     "cpu": [["cpu", "-J"]],
+    "cpu_measure": [["cpu", "--measure", "--quick", "-J"]],
     "selftest": [["selftest", "-J"]],
     "selftest_proof": [["selftest", "--proof", "-J"]],
     "sites": [["sites", "-J", "TOOL"], ["sites", "-c", "-J", "TOOL"]],
@@ -67,11 +68,11 @@ PRINT = {
     "xstate_leavers": [["xstate", "leavers", "-J", "-o", "OUT", "--", "true"]],
 }
 
-# Commands that print one object per line; the others print a single object.
+# Commands that print one object per line; other commands print a single object.
 LINES = {"check", "check_bad_only", "fix_log", "sites", "xstate_who", "xstate_prof"}
 LINES |= {"xstate_leavers", "live", "live_bad_only"}
 
-# Messages of the tool for what a machine, or its build, may lack.
+# Messages of the tool about features that a machine or a build may lack.
 SAID = ["no kernel was built", "built without", "beside the tool or where it is installed"]
 SAID += ["cannot trace process", "cannot read thread", "needs the capability CAP_NET_RAW"]
 SAID += ["bench live needs"]
@@ -98,7 +99,8 @@ def test_each_schema_is_printed() -> None:
 
 
 def test_reasons_to_skip_are_messages_of_the_tool() -> None:
-    """Without this test, a reworded message would fail only where something is missing."""
+    """The reasons to skip tests are messages of the tool. Otherwise a reworded message would make
+    tests fail, but only on machines that lack a feature."""
     files = [*SOURCE.glob("tools/carry/**/*.c")]
     said = "\n".join(check_style.messages(path.read_text()) for path in files)
     assert [reason for reason in SAID if reason not in said] == []
@@ -216,7 +218,7 @@ def test_a_member_is_described_by_what_it_refers_to() -> None:
 
 @pytest.mark.parametrize("name", ["common", *schemas.names()])
 def test_members_may_be_added(name: str) -> None:
-    """Published schemas allow it: new members need no new version."""
+    """Published schemas allow unknown members, so that new members need no new version."""
     assert '"additionalProperties": false' not in (schemas.FOLDER / f"{name}.json").read_text()
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """carry live between two ends of a wire, in a network namespace of the tests.
 
-Only the tests send there: the ends have no address. Each packet is seen twice: it leaves by v0 and
-arrives at v1. No test waits for a fixed time: a watch ends after a number of packets, or by a
-signal once they have arrived.
+Only the tests send packets on the wire, since its ends have no addresses. Each packet is seen
+twice: it leaves by v0 and arrives at v1. Most watches end after a number of packets or by a
+signal, not after a fixed time.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LONG = 60  # seconds; the limit for operations that take milliseconds
 ETH_P_ALL, SOL_PACKET = 3, 263
 PACKET_RX_RING, SO_ATTACH_FILTER = 5, 26
 PACKET_VERSION, PACKET_RESERVE, PACKET_VNET_HDR, PACKET_FANOUT = 10, 12, 15, 18
-VNET_HEADER = struct.Struct("=BBHHHH")  # flags, 3 on segments, start of the sum, its field
+VNET_HEADER = struct.Struct("=BBHHHH")  # flags, 3 members for segments, csum_start, csum_offset
 NEEDS_CSUM, GSO_TCPV4 = 1, 1
 
 # epb_flags of pcapng.
@@ -63,7 +63,7 @@ PARTIAL_UDP = ethernet(packet(UDP, sums="partial"))
 
 @pytest.fixture(scope="module")
 def wire() -> Iterator[Namespace]:
-    """Returns a namespace with the two ends, without any address."""
+    """Yields a namespace with the two ends of a wire, which have no addresses."""
     missing = [tool for tool in ("ip", "nsenter", "unshare") if not shutil.which(tool)]
     if missing:
         pytest.skip(f"not installed: {', '.join(missing)}")
@@ -101,8 +101,8 @@ def await_carrier(there: Namespace, *ends: str) -> None:
 
 
 def send(there: Namespace, *frames: bytes, end: str = "v0", left_at: int = 0, cut: int = 0) -> None:
-    """Sends frames. With `left_at`, the transport checksum at this offset is left to the card;
-    `cut` is a segment size."""
+    """Sends frames. With `left_at`, the checksum at this offset of the transport header is left to
+    the card, and so is the division into segments of `cut` bytes (0: no division)."""
     with there.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
         sender.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
         sender.bind((end, ETH_P_ALL))
@@ -176,8 +176,8 @@ int setsockopt(int socket, int level, int option, const void *value, socklen_t s
 
 @functools.cache
 def refusing() -> tempfile.TemporaryDirectory[str]:
-    """Returns a folder with a preloadable library. It makes the kernel seem to lack an option of
-    packet sockets, sends a signal when the option is set, or delays that."""
+    """Returns a folder with a preloadable library. When the tool sets an option of packet sockets,
+    the library makes the kernel seem to lack the option, sends a signal, or delays the call."""
     folder = tempfile.TemporaryDirectory()
     source, library = Path(folder.name, "refuses.c"), Path(folder.name, "refuses.so")
     source.write_text(REFUSES)
@@ -202,11 +202,15 @@ def without(option: int, raised: int = 0, delayed: int = 0) -> list[str]:
     return ["env", library, f"REFUSED={option}", *(f"{k}={v}" for k, v in more.items() if v)]
 
 
+# Under nohup, the tests ignore SIGHUP, and the tool would inherit that.
+DEFAULT_HANGUP = ["env", "--default-signal=HUP"]
+
+
 @contextlib.contextmanager
 def live(there: Namespace, tool: str, *options: str | Path, refused: int = 0) -> Iterator[Live]:
-    """Starts a watch, and waits until it misses no packet."""
+    """Starts a watch, and waits until it receives every packet."""
     with subprocess.Popen(
-        there.command(*without(refused), tool, "live", *options),
+        there.command(*DEFAULT_HANGUP, *without(refused), tool, "live", *options),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -223,7 +227,7 @@ def live(there: Namespace, tool: str, *options: str | Path, refused: int = 0) ->
 
 
 def watched(there: Namespace, tool: str, frames: list[bytes], *options: str | Path) -> Live:
-    """Watches these frames, on v1 by default, until the watch ends by itself; returns it."""
+    """Watches these frames, on v1 by default, until the watch ends by itself; returns the watch."""
     count = options if "-c" in options else ("-c", str(len(frames)), *options)
     with live(there, tool, *count, *(() if "-i" in options else ("v1",))) as process:
         send(there, *frames)
@@ -289,7 +293,7 @@ def read_pcapng(data: bytes) -> list[Written]:
 
 
 def test_verdicts_by_interface_direction_and_protocol(wire: Namespace, tool: str) -> None:
-    """Verdicts are counted by interface, direction and protocol."""
+    """The JSON report counts verdicts by interface, direction and protocol."""
     frames = [GOOD_TCP, BAD_TCP, BAD_UDP, PARTIAL_UDP, ethernet(packet(UDP), [5])]
     done = watched(wire, tool, frames, "-J", "-c", "10", "-i", "v0", "-i", "v1")
     expected = {
@@ -361,7 +365,7 @@ def test_signal_during_setup_leads_to_the_summary(
 def test_a_signal_ends_the_wait_for_the_reader_of_a_fifo(
     wire: Namespace, tool: str, tmp_path: Path
 ) -> None:
-    """A FIFO is opened once it has a reader; a signal ends the wait for one."""
+    """A FIFO is opened once it has a reader. A signal ends the wait for the reader."""
     path = tmp_path / "fifo"
     os.mkfifo(path)
     with subprocess.Popen(
@@ -379,7 +383,7 @@ def test_fail_option_sets_the_exit_status(wire: Namespace, tool: str) -> None:
 
 
 def test_duration(wire: Namespace, tool: str) -> None:
-    """--duration ends the command after that time."""
+    """--duration ends the command after the given time."""
     with live(wire, tool, "-J", "--duration=1", "v1") as process:
         process.wait()
     assert process.status == CLEAN
@@ -393,7 +397,8 @@ def test_quiet(wire: Namespace, tool: str) -> None:
 
 
 def test_any_has_all_interfaces(wire: Namespace, tool: str) -> None:
-    """Later interfaces are watched too; what loopback sends is received once."""
+    """Interfaces that appear later are watched, too. A packet sent on loopback is counted only when
+    it is received."""
     with live(wire, tool, "-J", "-c", "5", "any") as process:
         send(wire, GOOD_TCP, end="lo")
         create_wire(wire, "late0", "late1")
@@ -416,7 +421,8 @@ def test_any_has_all_interfaces(wire: Namespace, tool: str) -> None:
 def test_alternative_name_is_replaced_by_the_name(
     wire: Namespace, tool: str, tmp_path: Path
 ) -> None:
-    """Packets, drops, metrics and files use the name that the kernel uses."""
+    """Packets, drops, metrics and files use the kernel's name of an interface, not an alternative
+    name."""
     metrics, packets = tmp_path / "carry.prom", tmp_path / "packets.pcapng"
     added = wire.attempt("ip", "link", "property", "add", "dev", "v1", "altname", "other")
     if added.returncode:
@@ -467,7 +473,7 @@ def tunnel(there: Namespace) -> Iterator[Callable[[bytes], None]]:
 def test_other_links_have_their_packets_examined(
     wire: Namespace, tool: str, tmp_path: Path
 ) -> None:
-    """An interface without Ethernet and one with it share a file."""
+    """Packets of an interface without Ethernet and of one with Ethernet are written to one file."""
     path = tmp_path / "packets.pcapng"
     with tunnel(wire) as receive, live(wire, tool, "-J", "-c", "2", "-w", path, "any") as process:
         receive(packet(UDP, sums="bad"))
@@ -490,7 +496,7 @@ def test_filters_see_other_links_from_their_packets_on(wire: Namespace, tool: st
 
 
 def test_hostile_frames_change_nothing_but_counts(wire: Namespace, tool: str) -> None:
-    """Random bytes and endless fragments are all counted, in bounded memory."""
+    """Random bytes and endless fragments are counted or reported as dropped, in bounded memory."""
     bytes_of = random.Random(1071)
     frames = [bytes_of.randbytes(bytes_of.randrange(60, 1500)) for _ in range(3000)]
     part = bytearray(ethernet(packet(UDP, bytes(1400))))
@@ -543,8 +549,8 @@ def test_no_packet_is_seen_twice_while_threads_join(
 def test_buffer_holds_packets_while_the_tool_is_stopped(
     wire: Namespace, tool: str, slow: int, fast: int
 ) -> None:
-    """The ring loses no packet if its blocks hold few, nor if packets and the kernel's headers fill
-    1 MiB."""
+    """The ring loses no packet if each of its blocks holds few packets, nor if packets and the
+    kernel's headers almost fill its 1 MiB."""
     frames = [ethernet(packet(UDP, bytes(1200)))] * fast
     with live(wire, tool, "-J", "-B", "1024", "v1") as process:
         process.process.send_signal(signal.SIGSTOP)
@@ -580,7 +586,8 @@ def test_fragments_are_reassembled(wire: Namespace, tool: str) -> None:
 
 
 def test_partial_sum_is_recognised_by_its_flag(wire: Namespace, tool: str, tmp_path: Path) -> None:
-    """Of packets with equal bytes, the file flags those whose sum is left to the network card."""
+    """Packets with equal bytes are distinguished: the file flags only those whose sum is left to
+    the network card."""
     path = tmp_path / "packets.pcapng"
     with live(wire, tool, "-c", "4", "-w", path, *ENDS) as process:
         send(wire, PARTIAL_UDP, left_at=6)
@@ -609,7 +616,8 @@ def test_vlan_tags_are_restored(
 
 
 def test_packets_before_segmentation_are_whole(wire: Namespace, tool: str, tmp_path: Path) -> None:
-    """The frame has almost 64 KiB, and one sum that is left to the card."""
+    """A frame of almost 64 KiB, which the card would divide, is written whole. Its partial sum is
+    recognised."""
     path = tmp_path / "packets.pcapng"
     frame = ethernet(packet(TCP, bytes(65400), sums="partial"))
     with live(wire, tool, "-J", "-c", "1", "-B", "1024", "-w", path, "v0") as process:
@@ -706,7 +714,7 @@ def test_packets_on_standard_output(wire: Namespace, tool: str) -> None:
 
 @contextlib.contextmanager
 def stalled(there: Namespace, tool: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Starts a watch that writes packets to a pipe without a reader."""
+    """Starts a watch that writes packets to a pipe from which nothing is read until it ends."""
     with subprocess.Popen(
         there.command(tool, "live", "-w", "-", *options),
         stdout=subprocess.PIPE,
@@ -724,7 +732,8 @@ def stalled(there: Namespace, tool: str, *options: str) -> Iterator[subprocess.P
 def test_stalled_reader_of_packets_does_not_delay_the_end(
     wire: Namespace, tool: str, sent: signal.Signals | None
 ) -> None:
-    """The report is printed, then the number of packets not written; the others are whole."""
+    """The report is printed, and then the number of packets that were not written. The written
+    packets are whole."""
     with stalled(wire, tool, "v1", *([] if sent else ["--duration=4"])) as process:
         assert process.stderr and process.stdout
         send(wire, *[ethernet(packet(UDP, bytes(1000)))] * 3000)
@@ -745,7 +754,7 @@ def test_stalled_reader_of_packets_does_not_delay_the_end(
 
 
 def test_stalled_reader_does_not_delay_the_last_packet(wire: Namespace, tool: str) -> None:
-    """The last packet of --count is larger than the pipe."""
+    """The command ends with an error if the last packet of --count is larger than the pipe."""
     with stalled(wire, tool, "-c", "1", "v0") as process:
         assert process.stderr
         frame = ethernet(packet(TCP, bytes(65480), sums="partial"))
@@ -811,7 +820,7 @@ def test_wrong_filters_and_interfaces_are_refused(
 
 
 def test_the_screen(wire: Namespace, tool: str) -> None:
-    """A terminal shows counts that are redrawn."""
+    """On a terminal, the counts are redrawn in place."""
     child, terminal = pty.fork()
     if child == 0:
         command = wire.command(tool, "live", "v1")
@@ -864,7 +873,7 @@ def test_interface_disappears_and_returns(wire: Namespace, tool: str) -> None:
 
 
 def test_threads_report_an_interface_once(wire: Namespace, tool: str) -> None:
-    """An interface that goes down is reported once, whatever the number of threads."""
+    """All threads together report once that an interface is down, and once that it is back."""
     create_wire(wire, "w0", "w1")
     try:
         wire.run("ip", "link", "set", "w1", "down")
@@ -881,8 +890,8 @@ def test_threads_report_an_interface_once(wire: Namespace, tool: str) -> None:
 def test_interface_returns_with_another_link_type(
     wire: Namespace, tool: str, tmp_path: Path
 ) -> None:
-    """A wire becomes a tunnel of the same name: each packet is judged by its own link type, also
-    when it is read from the file."""
+    """If a tunnel of the same name replaces a wire, each packet is judged by its own link type, by
+    the watch and by a check of the file."""
     path = tmp_path / "packets.pcapng"
     create_wire(wire, "t0", "t1")
     with live(wire, tool, "-J", "-c", "2", "-w", path, "t0") as process:
@@ -902,12 +911,12 @@ def test_interface_returns_with_another_link_type(
     assert counts(conforming("check", checked.stdout)) == expected
 
 
-# --- Kernels without some option ---
+# --- Kernels that lack an option ---
 
 
 def test_kernel_does_not_locate_partial_sums(wire: Namespace, tool: str, tmp_path: Path) -> None:
-    """A checksum that is left to the card is still recognised; a message reports once what is less
-    certain."""
+    """A checksum that is left to the card is still recognised. One message reports that its place
+    is only inferred."""
     path = tmp_path / "packets.pcapng"
     options = ["-J", "-j", "2", "-c", "2", "-w", path, "v1"]
     with live(wire, tool, *options, refused=PACKET_VNET_HDR) as process:
@@ -987,7 +996,7 @@ def test_capabilities_are_given_up(wire: Namespace, tool: str) -> None:
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="no filter here")
 def test_no_process_can_be_started(wire: Namespace, tool: str) -> None:
-    """A filter of system calls holds for all threads; what it forbids fails with EPERM."""
+    """The filter of system calls applies to all threads. A forbidden call fails with EPERM."""
     words = wire.command(*without(SO_ATTACH_FILTER), "env", "FORKS=1", tool)
     with subprocess.Popen(
         [*words, "live", "-j", "2", "v0"],
@@ -1011,7 +1020,7 @@ def test_no_process_can_be_started(wire: Namespace, tool: str) -> None:
     [([], "65534"), (["--user=65534"], "1"), (["--user=nobody"], "")],
 )
 def test_watch_continues_as_another_user(tool: str, options: list[str], caller: str) -> None:
-    """The watch runs as the user who called sudo, or as the named one."""
+    """The watch runs as the user who called sudo, or as the user that --user names."""
     with subprocess.Popen(
         [tool, "live", *options, "lo"],
         env=os.environ | {"SUDO_UID": caller},
@@ -1038,7 +1047,7 @@ def test_unknown_user_is_refused(wire: Namespace, tool: str) -> None:
 
 
 def test_new_files_are_for_their_owner(wire: Namespace, tool: str, tmp_path: Path) -> None:
-    """An existing file keeps its permissions."""
+    """Only the owner of a new file may read it. An existing file keeps its permissions."""
     new, old = tmp_path / "new.pcapng", tmp_path / "old.pcapng"
     old.touch(0o644)
     old.chmod(0o644)
@@ -1146,7 +1155,7 @@ EXPECTED = {
 
 
 def fetch_counted(there: Namespace) -> tuple[str, str]:
-    """Returns the header and the page once the two packets are counted."""
+    """Returns the header of the response and the page of metrics once it counts two packets."""
     while True:
         head, page = (
             fetch(there, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").decode().split("\r\n\r\n", 1)
@@ -1177,7 +1186,8 @@ def test_metrics_are_served(wire: Namespace, tool: str) -> None:
 
 
 def test_new_scraper_replaces_the_longest_idle_one(wire: Namespace, tool: str) -> None:
-    """With more connections than places, only as many are closed as new ones need."""
+    """If all places for connections are taken, each new connection replaces the connection that has
+    been idle longest."""
     with live(wire, tool, "--metrics=127.0.0.1:9099", "v1") as process:
         with contextlib.ExitStack() as stack:
             idle = [
@@ -1200,8 +1210,14 @@ def count_waits(pid: int) -> int:
 
 
 def test_without_descriptors_the_server_waits(wire: Namespace, tool: str) -> None:
-    """The server continues once descriptors are free: idle connections give up theirs."""
-    many = ["-j", "32", "-B", "1024"]  # poll() accepts no more descriptors than the limit
+    """The server continues once descriptors are free. It closes idle connections for their
+    descriptors."""
+    many = [
+        "-j",
+        "32",
+        "-B",
+        "1024",
+    ]  # poll() accepts no more descriptors than the limit on open files
     with live(wire, tool, "--metrics=9099", *many, "v1") as process:
         pid = process.process.pid
         fetch(wire, b"GET /metrics HTTP/1.1\r\n\r\n")
@@ -1239,7 +1255,7 @@ def lost_lines(errors: str) -> int:
 
 
 def test_stalled_reader_of_lines_blocks_nothing(wire: Namespace, tool: str) -> None:
-    """The pipe is full: metrics are still served, and a signal ends the watch.
+    """If the pipe is full, metrics are still served, and a signal ends the watch.
 
     Each line is in the pipe, or is counted as not written.
     """
@@ -1256,7 +1272,8 @@ def test_stalled_reader_of_lines_blocks_nothing(wire: Namespace, tool: str) -> N
 
 
 def test_report_larger_than_the_pipe_blocks_nothing(wire: Namespace, tool: str) -> None:
-    """A report only partly fits the pipe: metrics are served, and a signal ends the watch."""
+    """If a report fits the pipe only partly, metrics are still served, and a signal ends the
+    watch."""
     pairs = [(f"s{number}", f"t{number}") for number in range(6)]
     for pair in pairs:
         create_wire(wire, *pair)
@@ -1280,7 +1297,7 @@ def test_report_larger_than_the_pipe_blocks_nothing(wire: Namespace, tool: str) 
 
 
 def test_stalled_reader_of_messages_blocks_nothing(wire: Namespace, tool: str) -> None:
-    """Reports and messages go to one pipe, which is full: a signal ends the watch."""
+    """If reports and messages go to one pipe, which is full, a signal still ends the watch."""
     reading, writing = os.pipe()
     try:
         with subprocess.Popen(
@@ -1304,7 +1321,8 @@ def test_stalled_reader_of_messages_blocks_nothing(wire: Namespace, tool: str) -
 
 
 def test_metrics_with_few_descriptors(wire: Namespace, tool: str) -> None:
-    """The limit of descriptors is below the number of connections that may be served."""
+    """Metrics are served even if the limit on descriptors is smaller than the number of connections
+    that the server accepts."""
     words = ["prlimit", "--nofile=14", tool, "live", "--metrics=9099", "v1"]
     with subprocess.Popen(
         wire.command(*words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True

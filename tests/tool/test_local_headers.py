@@ -18,7 +18,7 @@ ENDS = ("192.0.2.1", "192.0.2.2")
 
 
 def looped(src: str, dst: str, link: int = 0, protocol: int = TCP) -> bytes:
-    """Returns a packet with a header of 0 behind the header of a loopback device."""
+    """Returns a packet of a loopback device, with 0 in the checksum of the IPv4 header."""
     ip = put16(packet(protocol, src=src, dst=dst), 10, 0)
     return struct.pack("<L" if link == 0 else ">L", 2) + ip
 
@@ -34,7 +34,8 @@ LOCAL = {
 
 @pytest.mark.parametrize("name", LOCAL)
 def test_local_headers_are_partial(carry: Run, check: Check, tmp_path: Path, name: str) -> None:
-    """Nothing verifies a header that stays on its machine, and some systems leave 0 there."""
+    """Headers that stay on their machine are partial: nothing verifies them, and some systems leave
+    their checksums 0."""
     status, report = check(LOCAL[name])
     assert (status, report["causes"]) == (CLEAN, {"ip": {"local": 3}})
     assert report["protocols"]["ip"]["partial"] == 3
@@ -79,7 +80,8 @@ def test_near_misses_of_local_headers(check: Check, data: bytes) -> None:
 
 
 def test_local_headers_show_nothing_of_their_sender(check: Check) -> None:
-    """The header that the same address sends elsewhere is bad."""
+    """A local header does not show that its sender leaves header sums to a card: a header of 0 that
+    the same address sends to another machine is bad."""
     frames = [ethernet(put16(packet(TCP, dst=dst), 10, 0)) for dst in ("10.0.0.5", "10.0.0.9")]
     assert check(pcap(frames))[1]["causes"] == {"ip": {"local": 1, "zero": 1}}
 

@@ -40,7 +40,7 @@ def without_bodies(text: str) -> str:
 
 
 def declarations(text: str) -> Iterator[str]:
-    """Yields the declarations of a text, one a line, as C reads them."""
+    """Yields the declarations of a C text, each without line breaks."""
     text = re.sub(r'\b_Pragma\(".*?"\)|extern "C"|\binline\b', "", text)
     text = re.sub(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)", "", text)
     text = without_bodies(text).replace("_Bool", "bool")
@@ -54,7 +54,7 @@ def declarations(text: str) -> Iterator[str]:
 
 
 def constants() -> dict[str, str]:
-    """Returns the macros of the headers that are numbers."""
+    """Returns the numeric macros of the headers."""
     found = re.findall(r"^#define (CARRY_\w+) \(?(-?\d+)\)?$", preprocess("-dM"), re.MULTILINE)
     return dict(found)
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Metrics: the file that carry check writes, and a Prometheus that scrapes carry live.
 
-Prometheus has a namespace of its own, where ports are free and nothing else can be reached.
+Prometheus runs in the network namespace of the wire, where its port is free and it reaches nothing
+else.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def test_incomplete_counts_are_not_written(tool: str, tmp_path: Path) -> None:
     assert not path.exists()
 
 
-# Names of interfaces as Python decodes them: a byte that is no UTF-8 is a surrogate.
+# Names of interfaces as Python decodes them (a byte that is not UTF-8 becomes a surrogate), and
+# their labels.
 LABELS = [
     ("g\xfc", "g\xfc"),
     ("g\udcfc", "g\\\\xfc"),
@@ -153,8 +155,8 @@ def prometheus(wire: Namespace, tmp_path: Path) -> Iterator[None]:
 
 
 def query(there: Namespace, expression: str) -> dict[str, float]:
-    """Returns the value of each series by its labels, sorted by name; none before Prometheus
-    runs."""
+    """Returns the value of each series by its interface, direction and verdict; none before
+    Prometheus runs."""
     words = urllib.parse.urlencode({"query": expression})
     try:
         answer = fetch(there, f"GET /api/v1/query?{words} HTTP/1.0\r\n\r\n".encode(), 9090)

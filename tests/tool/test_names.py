@@ -116,7 +116,7 @@ def test_json_beyond_the_first_plane(tool: str, tmp_path: Path) -> None:
 
 
 def comments(data: bytes) -> list[str]:
-    """Returns the comments of the packets of a pcapng file in this machine's byte order."""
+    """Returns the comments of the packets of a little-endian pcapng file."""
     found = []
     at = 0
     while at < len(data):
@@ -133,7 +133,8 @@ def comments(data: bytes) -> list[str]:
 def test_comments_of_bad_packets_have_no_control_characters(
     tool: str, path: bytes, tmp_path: Path
 ) -> None:
-    """Other programs print the comments as they are."""
+    """Comments show names of files without control characters, because other programs print the
+    comments unchanged."""
     run(tool, "check", "-q", "-w", str(tmp_path / "bad"), path)
     (comment,) = comments((tmp_path / "bad").read_bytes())
     assert comment.endswith(f"/{SHOWN}, frame 1")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """examples/offload.c between two hosts: network namespaces that nothing else connects.
 
-Each host has one interface, eth0, which claims checksum offload. Its other end, wire-left or
-wire-right, lies in a third namespace, that of the program.
+Each host has one interface, eth0, which claims checksum offload. The peer of this interface,
+wire-left or wire-right, lies in a third namespace, where the program runs.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ PORT = 9000
 # Constants of Linux that Python does not name.
 ETH_P_ALL, SOL_PACKET, PACKET_AUXDATA, PACKET_VNET_HDR = 3, 263, 8, 15
 VLAN_VALID = 1 << 4
-AUXDATA = struct.Struct("=LLLHHHH")  # status, two sizes, two offsets, VLAN tag, its ethertype
-VNET_HEADER = struct.Struct("=BBHHHH")  # flags, 3 on segments, start of the sum, its field
+AUXDATA = struct.Struct("=LLLHHHH")  # status, 2 sizes, 2 offsets, VLAN tag, ethertype of the tag
+VNET_HEADER = struct.Struct("=BBHHHH")  # flags, 3 members for segments, csum_start, csum_offset
 NEEDS_CSUM, GSO_TCPV6 = 1, 4
 
 V6 = {"src": "fd00::1", "dst": "fd00::2"}
@@ -222,7 +222,8 @@ def udp(host: Namespace, family: socket.AddressFamily, number: int) -> socket.so
 
 
 def test_udp(wire: Wire, family: socket.AddressFamily) -> None:
-    """Sizes are odd and even; the largest are sent in fragments, which the kernel sums itself."""
+    """UDP data of odd and even sizes arrives. The largest are sent in fragments, which the kernel
+    sums itself."""
     sizes = [0, 1, 2, 3, 100, 1451, 1452, 4000, 9001]
     ends = [udp(wire.left, family, 0), udp(wire.right, family, 1)]
     with offload(wire) as program, ends[0], ends[1]:
@@ -282,7 +283,8 @@ def test_without_fill_nothing_connects(wire: Wire, family: socket.AddressFamily)
 
 @pytest.mark.parametrize("outer", ["udpcsum", "noudpcsum"])
 def test_vxlan(wire: Wire, outer: str) -> None:
-    """The inner sum is left to the interface; the outer one is complete or absent."""
+    """Sums inside VXLAN are filled in. The sender leaves the inner sum to the interface; the outer
+    sum is complete or absent."""
     with contextlib.ExitStack() as stack:
         for host, number in ((wire.left, 0), (wire.right, 1)):
             near, far = HOSTS[socket.AF_INET][number], HOSTS[socket.AF_INET][1 - number]
@@ -306,7 +308,7 @@ def raw(host: Namespace, interface: str) -> socket.socket:
 
 
 def receive_frame(sniffer: socket.socket) -> bytes:
-    """Returns the next frame, with its outermost VLAN tag where it was on the wire."""
+    """Returns the next frame. Inserts the outermost VLAN tag where it was on the wire."""
     data, [(_, _, control)], _, _ = sniffer.recvmsg(1 << 16, socket.CMSG_SPACE(AUXDATA.size))
     status, *_, tag, ethertype = AUXDATA.unpack(control)
     if status & VLAN_VALID:
@@ -324,8 +326,8 @@ def what_is_left(sniffer: socket.socket) -> Iterator[bytes]:
 def what_passes(
     wire: Wire, frame: bytes, fate: str, left_to_interface: bytes = bytes(VNET_HEADER.size)
 ) -> list[bytes]:
-    """Sends a frame from the left host; returns the frames that arrive at the right one. Checks
-    that the program counted the frame as `fate`."""
+    """Sends a frame from the left host; returns the frames that arrive at the right host. Unless
+    `fate` is PASSED, checks that the program counted the frame as `fate`."""
     with offload(wire) as program, raw(wire.left, "eth0") as sender, raw(wire.right, "eth0") as end:
         sender.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
         sender.send(left_to_interface + frame)
@@ -382,7 +384,7 @@ def test_partial_sums_are_filled_in(wire: Wire, tags: list[int], addresses: dict
     ("size", "mtu"), [(2000, 1500), (65515, 65535)], ids=["than MTU", "than any MTU"]
 )
 def test_longer_frames_are_dropped(wire: Wire, size: int, mtu: int) -> None:
-    """The sender leaves it to its interface to cut frames into segments."""
+    """Frames whose segmentation the sender leaves to its interface are dropped."""
     frame = ethernet(packet(TCP, bytes(size), sums="partial", **V6))
     left = VNET_HEADER.pack(NEEDS_CSUM, GSO_TCPV6, 14 + 40 + 20, 1000, 14 + 40, 16)
 
@@ -400,7 +402,7 @@ def test_longer_frames_are_dropped(wire: Wire, size: int, mtu: int) -> None:
 
 
 def test_frames_that_an_end_refuses_are_dropped(wire: Wire) -> None:
-    """A queue for one byte takes no frame."""
+    """Frames that an end refuses are counted: here a queue for one byte accepts no frame."""
     wire.middle.run("tc", "qdisc", "add", "dev", ENDS[1], "root", "bfifo", "limit", "1")
     try:
         with offload(wire) as program, raw(wire.left, "eth0") as sender:
@@ -414,7 +416,7 @@ def test_frames_that_an_end_refuses_are_dropped(wire: Wire) -> None:
 
 
 def test_frames_of_this_host_are_not_forwarded(wire: Wire) -> None:
-    """Frames of the program's own host leave by one end, and do not return by the other."""
+    """Frames that the program's own host sends by one end are not forwarded to the other end."""
     with (
         offload(wire),
         raw(wire.middle, ENDS[0]) as own,

@@ -12,6 +12,7 @@ import json
 import random
 import subprocess
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +35,23 @@ from schemas import conforming
 
 CARD, OTHER, THIRD = "10.0.0.5", "10.0.0.7", "10.0.0.8"
 HEADER = 14 + 10  # offset of the sum of an IPv4 header in a frame
-ROOM = 4096  # the number of senders whose headers are judged by their other frames
+ROOM = 4096  # the most senders whose headers are judged by their other frames
 
 
-def empty(ip: bytes) -> bytes:
+def sent(ip: bytes, card: bytes | None = None) -> bytes:
+    """Returns a frame from the network card `card`; by default, each source address has its own."""
+    frame = ethernet(ip)
+    return frame[:6] + (card or b"\2\0" + ip[12:16]) + frame[12:]
+
+
+def empty(ip: bytes, card: bytes | None = None) -> bytes:
     """Returns a frame with an IPv4 packet whose header sum is set to 0."""
-    return ethernet(put16(ip, 10, 0))
+    return sent(put16(ip, 10, 0), card)
 
 
 def left(src: str) -> bytes:
-    """Returns a frame whose two sums are left to the card: evidence that the sender leaves headers
-    to it."""
+    """Returns a frame whose two sums are left to the card: evidence that the sender leaves header
+    sums to the card."""
     return empty(packet(TCP, src=src, sums="partial"))
 
 
@@ -64,7 +71,7 @@ def lines(carry: Run, *arguments: str | Path, stdin: bytes | None = None) -> lis
     return [conforming("check_bad_only", line) for line in done.stdout.splitlines()]
 
 
-# --- By the frame ---
+# --- Verdicts by the frame itself ---
 
 
 def test_frame_alone_shows_offload(check: Check) -> None:
@@ -99,7 +106,7 @@ def test_cut_frames_are_neither_bad_nor_partial(check: Check) -> None:
     assert (status, header_counts(report)) == (BAD, {"bad": 1})
 
 
-# --- By the sender ---
+# --- Verdicts by other frames of the sender ---
 
 
 @pytest.mark.parametrize("place", [0, 1, 2, 3])
@@ -120,7 +127,8 @@ def test_frames_of_another_sender_show_nothing(check: Check) -> None:
 
 
 def test_partial_sums_below_a_good_header_show_nothing(check: Check) -> None:
-    """The sender sums its headers itself, as Linux does, so that a header of 0 is damage."""
+    """A partial sum below a good header is no evidence of offload: such a sender sums its headers
+    itself, as Linux does, so that a header of 0 is damage."""
     right = ethernet(packet(TCP, src=CARD, sums="partial"))
     status, report = check(pcap([right, alone(CARD), right]))
     assert (status, header_counts(report)) == (BAD, {"bad": 1, "good": 2})
@@ -135,6 +143,54 @@ def test_frames_of_another_capture_show_nothing(carry: Run, tmp_path: Path) -> N
     assert (done.returncode, counts) == (BAD, [{"partial": 2}, {"bad": 1}, {"partial": 2}])
     total = carry("check", first, second, first).stdout.splitlines()[-2:]
     assert total == ["3 captures, 5 packets: 1 bad checksum", f"not clean: {second}"]
+
+
+def forwarded(card: bytes, src: str = OTHER) -> bytes:
+    """Returns a frame from `card` with a header sum of 0; `src` is the address of another host."""
+    return empty(packet(ICMP, src=src), card)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_other_frames_of_the_card_show_offload(carry: Run, check: Check, place: int) -> None:
+    """Headers of packets that a card forwards are judged by the other frames of the card."""
+    card = left(CARD)[6:12]
+    frames = [forwarded(card), forwarded(card, THIRD)]
+    frames.insert(place, left(CARD))
+    status, report = check(pcap(frames))
+    assert (status, header_counts(report)) == (CLEAN, {"partial": 3})
+    assert report["causes"]["ip"] == {"beside_partial": 1, "by_sender": 2}
+    for number, frame in enumerate(frames, 1):
+        status, checksum = explained(carry, pcap(frames), number)
+        kind = "beside_partial" if frame == left(CARD) else "by_sender"
+        assert (status, checksum["cause"]) == (CLEAN, kind)
+
+
+@pytest.mark.parametrize("card", [bytes(6), b"\3\0\0\0\0\1", b"\2\0\0\0\0\1"])
+def test_cards_that_show_nothing(check: Check, card: bytes) -> None:
+    """A frame with a partial sum is no evidence if its card is unknown (a loopback device, a group
+    address), or is another card."""
+    evidence = card if card[0] != 2 else b"\2\0\0\0\0\2"
+    frames = [empty(packet(TCP, src=CARD, sums="partial"), evidence), forwarded(card)]
+    status, report = check(pcap(frames))
+    assert (status, header_counts(report)) == (BAD, {"bad": 1, "partial": 1})
+
+
+def test_a_card_leaves_no_header_inside_another_packet(check: Check) -> None:
+    inner = put16(packet(ICMP, src=OTHER), 10, 0)
+    status, report = check(pcap([left(CARD), sent(network(CARD, THIRD, 4, inner))]))
+    assert (status, header_counts(report)) == (BAD, {"good": 1, "bad": 1, "partial": 1})
+
+
+def test_fix_repairs_by_the_card(carry: Run, tmp_path: Path) -> None:
+    """Headers that a card left are repaired as partial ones."""
+    card = left(CARD)[6:12]
+    source, copy = tmp_path / "a.pcap", tmp_path / "b.pcap"
+    source.write_bytes(pcap([forwarded(card), left(CARD), alone(THIRD)]))
+    for only, repaired in (("partial", 2), ("bad", 0)):
+        done = carry("fix", source, "-o", copy, f"--only={only}", "--json")
+        report = conforming("fix", done.stdout)
+        assert report["repaired"].get("ip", {}).get("partial", 0) == repaired
+        assert report["left"]["ip"].get("partial", 0) == 2 - repaired
 
 
 def test_senders_in_tunnels(check: Check) -> None:
@@ -186,7 +242,8 @@ def test_damage_ends_the_evidence(check: Check) -> None:
 
 
 def test_senders_beyond_the_limit(check: Check) -> None:
-    """Late senders are judged by single frames; none is judged wrongly."""
+    """Senders beyond the limit are judged by single frames: their lone headers remain bad, whatever
+    other frames show."""
     hosts = [f"10.{number >> 8}.{number & 255}.1" for number in range(ROOM)]
     file = Pcapng().section().interface()
     for host in hosts:
@@ -200,13 +257,15 @@ def test_senders_beyond_the_limit(check: Check) -> None:
 
 
 def test_senders_in_json(check: Check) -> None:
-    """Headers that wait for evidence report the link, too, unless a sender has several."""
+    """The link of a sender is reported for headers that wait for evidence, too, unless the sender
+    uses several links."""
     tagged = ethernet(put16(packet(ICMP, src=OTHER), 10, 0), [7])
+    tagged = tagged[:6] + alone(OTHER)[6:12] + tagged[12:]
     frames = [alone(CARD), alone(OTHER), left(CARD), alone(CARD), tagged, alone(OTHER)]
     sender = {"vlans": [], "at_least": 3, "at_most": 3}
     assert check(pcap(frames))[1]["senders"]["ip"] == {
         "bad": [{"address": OTHER, "mac": None, **sender}],
-        "partial": [{"address": CARD, "mac": "02:00:00:00:00:01", **sender}],
+        "partial": [{"address": CARD, "mac": "02:00:0a:00:00:05", **sender}],
     }
 
 
@@ -239,11 +298,28 @@ MODES = [
 ]
 
 
+J = ["-j1", "-j2", "-j7"]
+
+
+def through_pipe(command: list[str], path: Path) -> subprocess.CompletedProcess[bytes]:
+    """Runs a command whose standard input is a pipe with the bytes of the file, in small blocks."""
+    with (
+        path.open("rb") as file,
+        subprocess.Popen(
+            ["dd", "bs=777"], stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as pipe,
+    ):
+        return subprocess.run(
+            command, stdin=pipe.stdout, capture_output=True, timeout=600, check=False
+        )
+
+
 @pytest.mark.parametrize("mode", MODES, ids=" ".join)
 def test_any_number_of_threads_functions_and_pipes(
     carry: Run, tool: str, tmp_path: Path, mode: list[str]
 ) -> None:
-    """Reports do not depend on threads, generated functions and pipes."""
+    """Reports do not depend on threads, generated functions or pipes; only the lines of --bad-only
+    may differ for a pipe."""
     path, bad = tmp_path / "a.pcap", tmp_path / "bad.pcapng"
     path.write_bytes(mixture())
     alone = carry("check", "-j1", "-w", bad, *mode, path)
@@ -259,16 +335,13 @@ def test_any_number_of_threads_functions_and_pipes(
             alone.stderr,
         )
         assert bad.read_bytes() == written
-    with (
-        path.open("rb") as file,
-        subprocess.Popen(
-            ["dd", "bs=777"], stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        ) as pipe,
-    ):
-        command = [tool, "check", "-j2", *mode, "/dev/stdin"]
-        piped = subprocess.run(command, stdin=pipe.stdout, capture_output=True, timeout=600)
-    assert piped.returncode == alone.returncode
-    assert piped.stdout.decode() == alone.stdout.replace(str(path), "/dev/stdin")
+    pipes = [through_pipe([tool, "check", threads, *mode, "/dev/stdin"], path) for threads in J]
+    assert {pipe.returncode for pipe in pipes} == {alone.returncode}
+    outputs = {pipe.stdout.decode() for pipe in pipes}
+    if "--bad-only" in mode:  # later packets decide only if the input is a file
+        assert len(outputs) == 1
+    else:
+        assert outputs == {alone.stdout.replace(str(path), "/dev/stdin")}
 
 
 # --- Output ---
@@ -291,7 +364,8 @@ def test_summary(carry: Run) -> None:
 
 
 def test_summary_shows_headers_that_remain_bad(carry: Run) -> None:
-    """The bad sums listed first may become partial: more than the number shown must be kept."""
+    """The summary shows the headers that remain bad. The bad sums that are found first may become
+    partial, so more sums are kept than are shown."""
     frames = [alone(CARD, number) for number in range(4)]
     wrong = ethernet(packet(TCP, src=THIRD, sums="bad"))
     data = pcap([*frames, wrong, alone(OTHER), wrong, left(CARD), wrong])
@@ -314,7 +388,7 @@ def test_lines_use_evidence_so_far(carry: Run) -> None:
     assert done.returncode == BAD
     assert done.stderr == (
         "carry: standard input: reported 1 IPv4 header sum of 0 as bad before later packets of "
-        "the same sender showed transmit offload\n"
+        "the same sender or network card showed transmit offload\n"
     )
     found = lines(carry, "--partial=report", "-", stdin=data)
     assert [(one["frame"], one["verdict"], one["cause"]) for one in found] == [
@@ -324,6 +398,9 @@ def test_lines_use_evidence_so_far(carry: Run) -> None:
         (3, "partial", "offload"),
         (4, "partial", "by_sender"),
     ]
+    assert [one["early"] for one in found] == [True, True, False, False, False]
+    done = carry("check", "-b", "-", stdin=data)
+    assert done.stdout.count(" (early)  zero") == 2
     known = carry("check", "-b", "-", stdin=pcap([left(CARD), alone(CARD)]))
     assert (known.returncode, known.stdout, known.stderr) == (CLEAN, "", "")
     early = carry("check", "-b", "-", stdin=pcap([alone(CARD), left(CARD)]))
@@ -336,7 +413,102 @@ def test_columns_show_the_cause(carry: Run) -> None:
     done = carry("check", "-bt", "--partial=report", "-", stdin=data)
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     assert [row[12] for row in rows] == ["cause", "zero", "beside_partial", "offload"]
-    assert {len(row) for row in rows} == {15}
+    assert [row[15] for row in rows] == ["early", "true", "false", "false"]
+    assert {len(row) for row in rows} == {16}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_lines_of_files_agree_with_the_summary(
+    carry: Run, tmp_path: Path, threads: int, packed: bool
+) -> None:
+    """A file is read again, so that later packets decide the verdicts of earlier lines, too."""
+    data = pcap([left(THIRD), alone(CARD), alone(OTHER), left(CARD), alone(CARD)] * 50)
+    path = tmp_path / "a.pcap.gz"
+    path.write_bytes(gzip.compress(data) if packed else data)
+    done = carry("check", "-bJ", f"-j{threads}", path)
+    found = [conforming("check_bad_only", line) for line in done.stdout.splitlines()]
+    assert [(one["frame"], one["verdict"], one["early"]) for one in found] == [
+        (5 * index + 3, "bad", False) for index in range(50)
+    ]
+    assert (done.returncode, done.stderr) == (BAD, "")
+    found = lines(carry, "--partial=report", path)
+    counts = Counter((one["protocol"], one["verdict"]) for one in found)
+    assert counts == {("ip", "partial"): 200, ("ip", "bad"): 50, ("tcp", "partial"): 100}
+    assert "early" not in carry("check", "-b", path).stdout
+
+
+SHORTENS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+
+off_t lseek64(int file, off_t offset, int whence) {
+    off_t (*next)(int, off_t, int) = (off_t (*)(int, off_t, int))dlsym(RTLD_NEXT, "lseek64");
+    if (whence == SEEK_SET && !offset && truncate("short.pcap", 24))
+        _exit(99);
+    return next(file, offset, whence);
+}
+
+off_t lseek(int file, off_t offset, int whence) {
+    return lseek64(file, offset, whence);
+}
+"""
+
+
+def test_a_file_that_becomes_shorter_between_its_readings(
+    tool: str, tmp_path: Path, preload: Callable[[str], str]
+) -> None:
+    """The lines of the second reading are lost; a message says that the file became shorter."""
+    (tmp_path / "short.pcap").write_bytes(pcap([alone(CARD), alone(OTHER), left(CARD)]))
+    done = subprocess.run(
+        ["env", preload(SHORTENS), tool, "check", "-b", "short.pcap"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr == "carry: short.pcap: became shorter while it was read\n"
+
+
+@pytest.mark.parametrize("link", [1, 101])
+def test_lines_beyond_the_limit_agree_with_the_summary(
+    carry: Run, tmp_path: Path, link: int
+) -> None:
+    """All commands judge the same headers as bad, among them the headers of senders beyond the
+    limit."""
+    card, skip = left(CARD)[6:12], 14 if link == 101 else 0
+    hosts = [f"10.{number >> 8}.{number & 255}.1" for number in range(ROOM + 100)]
+    frames = [forwarded(card, host) for host in hosts]
+    frames += [left(CARD), empty(packet(TCP, src=hosts[-1], sums="partial"), card)]
+    path, copy = tmp_path / "a.pcap", tmp_path / "b.pcap"
+    path.write_bytes(pcap([frame[skip:] for frame in frames], link=link))
+    report = json.loads(carry("check", "--json", path).stdout)
+    bad = header_counts(report)["bad"]
+    assert bad == (100 if link == 1 else ROOM + 100)
+    assert len(lines(carry, path)) == bad
+    found = json.loads(carry("explain", "--json", path, str(len(hosts))).stdout)
+    assert found["layers"][-2]["checksum"]["verdict"] == "bad"
+    fixed = conforming("fix", carry("fix", path, "-o", copy, "--only=bad", "--json").stdout)
+    assert fixed["repaired"]["ip"] == {"bad": bad}
+
+
+def test_written_packets_of_files_agree_with_the_summary(carry: Run, tmp_path: Path) -> None:
+    path, bad, page = tmp_path / "a.pcap", tmp_path / "bad.pcapng", tmp_path / "a.html"
+    path.write_bytes(pcap([alone(CARD), alone(OTHER), left(CARD), alone(CARD)]))
+    done = carry("check", "-w", bad, "--html", page, path)
+    assert (done.returncode, done.stderr) == (BAD, "")
+    assert json.loads(carry("check", "--json", bad).stdout)["packets"] == 1
+
+
+def test_a_damaged_file_is_read_again_up_to_the_damage(carry: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap([alone(CARD), alone(OTHER), left(CARD)]) + b"x")
+    done = carry("check", "-b", path)
+    assert (done.returncode, done.stdout.count("\n")) == (DAMAGED, 1)
+    assert done.stderr.count("damaged at offset") == 1
 
 
 def test_written_packets_depend_on_evidence_so_far(carry: Run, tmp_path: Path) -> None:
@@ -361,9 +533,9 @@ def explained(carry: Run, data: bytes, frame: int) -> tuple[int, dict[str, Any]]
 
 
 def test_explain(carry: Run) -> None:
-    """The explanation names what shows that a sum was left to a card."""
+    """The explanation names the evidence that a sum was left to a card."""
     data = pcap([alone(CARD), left(CARD), alone(CARD), alone(OTHER)])
-    by_sender = "other packets of its sender show that transmit offload leaves such checksums"
+    by_sender = "other packets of its sender, or of the network card that sent it, show"
     for frame, cause, why in (
         (1, "by_sender", by_sender),
         (2, "beside_partial", "another checksum of the packet is partial"),
@@ -405,7 +577,8 @@ ALL += [(3, "ip", "bad"), (4, "ip", "partial")]
 def test_fix_repairs_by_the_sender(
     carry: Run, tool: str, tmp_path: Path, only: str, repaired: list[Row], status: int
 ) -> None:
-    """The whole file decides, and the exit status is that of a check of the copy."""
+    """Packets before and after a header are evidence for its repair. A check of the copy has the
+    same exit status."""
     source, copy, log = (tmp_path / name for name in ("a.pcap", "b.pcap", "log"))
     source.write_bytes(pcap([alone(CARD), left(CARD), alone(OTHER), alone(CARD)]))
     done = carry("fix", source, "-o", copy, "--log", log, "--only", only, "--json")
@@ -424,7 +597,7 @@ def test_fix_repairs_by_the_sender(
     left_now = json.loads(carry("check", "--json", copy).stdout)["protocols"]
     for (protocol, verdict), before in Counter(row[1:] for row in ALL).items():
         assert left_now[protocol][verdict] == before - counts[protocol, verdict]
-    with source.open("rb") as file:  # no pipe: it can be read twice
+    with source.open("rb") as file:  # standard input can be read twice: it is not a pipe
         command = [tool, "fix", "-", "--dry-run", "--only", only, "--json"]
         again = subprocess.run(command, stdin=file, capture_output=True, timeout=600)
     same = report | {"file": "-", "output": None}
@@ -451,7 +624,7 @@ def test_fix_by_the_sender_in_packed_and_damaged_files(carry: Run, tmp_path: Pat
     data = pcap([alone(CARD), left(CARD)])
     source, copy = tmp_path / "a.pcap.gz", tmp_path / "b.pcap"
     source.write_bytes(gzip.compress(data))
-    right = pcap([ethernet(packet(ICMP, src=CARD)), ethernet(packet(TCP, src=CARD))])
+    right = pcap([sent(packet(ICMP, src=CARD)), sent(packet(TCP, src=CARD))])
     assert carry("fix", source, "-o", copy, "--only=partial").returncode == CLEAN
     assert copy.read_bytes() == right
     source.write_bytes(gzip.compress(data + b"x"))
@@ -460,7 +633,7 @@ def test_fix_by_the_sender_in_packed_and_damaged_files(carry: Run, tmp_path: Pat
 
 
 def test_fix_by_the_sender_around_other_sums(carry: Run, tmp_path: Path) -> None:
-    """An outer sum over the header of 0 is right in the end."""
+    """An outer sum that covers a repaired header is right in the copy."""
     inner = put16(packet(ICMP, src=CARD), 10, 0)
     vxlan = bytes.fromhex("0800000000002a00") + ethernet(inner)
     source, copy = tmp_path / "a.pcap", tmp_path / "b.pcap"
@@ -490,7 +663,7 @@ ROWS = ("bad", "partial", "illegal")
 
 
 def parts_of(inner: bytes, first: int) -> list[bytes]:
-    """Returns the two fragments of an IP packet that contains another one."""
+    """Returns the two fragments of an IP packet that contains the packet `inner`."""
     frames = []
     for at, end in ((0, first), (first, len(inner))):
         part = network(OTHER, THIRD, 4, inner[at:end])
@@ -523,8 +696,8 @@ def test_fix_by_the_sender_in_datagrams(
 
 
 def test_fix_where_a_frame_has_headers_of_two_senders(carry: Run, tmp_path: Path) -> None:
-    """Each header is judged by itself, so the frame is not repaired, and the summary gives the
-    reason."""
+    """No header of the frame is repaired: the outer one is partial only because of another frame of
+    its sender, and the inner one, of another sender, is bad. The summary gives the reasons."""
     inner = put16(packet(ICMP, src=OTHER), 10, 0)
     source, copy = tmp_path / "a.pcap", tmp_path / "b.pcap"
     source.write_bytes(pcap([empty(network(CARD, THIRD, 4, inner)), left(CARD)]))

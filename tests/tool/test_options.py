@@ -18,11 +18,11 @@ COMMANDS = [
 ]
 
 GROUPS = ("bench", "xstate")
-# Commands whose options other code reads: tests/unit/audit.
+# Commands whose options another program reads. tests/unit/audit tests them.
 STARTERS = ("audit",)
 
 # Matches "  -o, --output=FILE  where", "  --size BYTES  only" and "  --json  all". Does not match
-# options with an optional value, as "--jit[=COUNT]" and "--against [NAME]".
+# options with an optional value, such as "--jit[=COUNT]" and "--against [NAME]".
 OPTION = re.compile(r"^ {2,6}(?:(-\w), )?(--[a-z0-9-]+)(?:[= ]([A-Z]+))? +(?!\[)", re.MULTILINE)
 ROW = re.compile(r"^  ([a-z]\w*) {2,}", re.MULTILINE)
 
@@ -69,13 +69,14 @@ def check_help(carry: Run, words: list[str]) -> None:
 
 
 def test_help(carry: Run, command: list[str]) -> None:
-    """The help of each command has its usage and options, in 80 columns."""
+    """The help of each command begins with its usage, and is at most 80 columns wide."""
     check_help(carry, command)
 
 
 @pytest.mark.parametrize("group", [*GROUPS, *STARTERS])
 def test_help_of_groups(carry: Run, group: str) -> None:
-    """The help of each group has its usage, in 80 columns."""
+    """The help of each group, and of audit, begins with its usage, and is at most 80 columns
+    wide."""
     check_help(carry, [group])
 
 
@@ -96,7 +97,7 @@ def test_help_names_them(carry: Run, command: list[str]) -> None:
 
 
 def test_letters(carry: Run, command: list[str]) -> None:
-    """Each letter of the help exists, and needs a value where the help says so."""
+    """The command knows each letter of its help, and needs a value where the help says so."""
     for option in options_of(carry(*command, "--help").stdout):
         if not option.letter:
             continue
@@ -106,7 +107,7 @@ def test_letters(carry: Run, command: list[str]) -> None:
 
 
 def test_unknown(carry: Run, command: list[str]) -> None:
-    """An unknown option is refused by its name."""
+    """The error gives the name of an unknown option."""
     for option in ("--no-such-option", "-?"):
         done = carry(*command, option)
         assert (done.returncode, done.stdout) == (ERROR, "")

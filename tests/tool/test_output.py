@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files that the tool writes are complete or absent: `carry check -w` and `carry fix -o`."""
+"""Files of `carry check -w`, `carry fix -o` and `carry fix --log` are complete or absent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from carry_tool import BAD, CLEAN, DAMAGED, ERROR, HANGS, Run, cases, wait_until
 
 MANY = pcap([WRONG] * 40000)
 
-# The words before the path of each file that is written.
+# For each kind of file that the tool can write, the words of the command before the file's path
+# (WRITERS), and after it (OTHERS).
 WRITERS = {"check": ["check", "-q", "-w"], "fix": ["fix", "-q", "-o"], "log": ["fix", "-q", "-l"]}
 OTHERS = {"check": [], "fix": [], "log": ["--dry-run"]}
 
@@ -75,7 +76,8 @@ def named_env(named_only: str) -> dict[str, str]:
 
 @pytest.fixture(params=["unnamed", "named"])
 def env(request: pytest.FixtureRequest) -> dict[str, str]:
-    """Returns the environment, with and without files that have no name until they are complete."""
+    """Returns one of two environments: either files may have no name until they are complete, or
+    every file has a name."""
     if request.param == "unnamed":
         return dict(os.environ)
     return dict(request.getfixturevalue("named_env"))
@@ -91,7 +93,7 @@ def command(tool: str, writer: str, out: Path | str, source: Path | str) -> list
 
 
 def refused(carry: Run, writer: str, out: Path | str, source: Path) -> str:
-    """Returns the one line that gives the reason why nothing was written, without the name."""
+    """Returns the reason why nothing was written: the line of the error without the file's name."""
     done = carry(*command("", writer, out, source)[1:])
     assert (done.returncode, done.stdout) == (ERROR, "")
     (line,) = done.stderr.splitlines()
@@ -102,7 +104,7 @@ def refused(carry: Run, writer: str, out: Path | str, source: Path) -> str:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """Writes the capture in a folder of its own: everything else in tmp_path is output."""
+    """Returns the path of a capture in the folder "source": all else in tmp_path is output."""
     folder = tmp_path / "source"
     folder.mkdir()
     path = folder / "in.pcap"
@@ -150,7 +152,7 @@ def test_a_name_without_a_folder(
 
 @pytest.fixture
 def running(tool: str) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """Starts a writer, and waits until it has read its input so far."""
+    """Yields a function that starts a writer, and waits until it has read all input so far."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(writer: str, env: dict[str, str], out: Path) -> subprocess.Popen[bytes]:
@@ -173,8 +175,7 @@ def running(tool: str) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
         child.communicate()
 
 
-# Signals that end a program by default, except faults, each with a signal that is sent first, or
-# None.
+# Signals that end a program by default, each with the signal that is sent before it, or None.
 SIGNALS = {
     **{signal.Signals[f"SIG{name}"]: None for name in ("HUP", "QUIT", "ABRT", "ALRM", "USR1")},
     **{signal.Signals[f"SIG{name}"]: None for name in ("USR2", "POLL", "PROF", "VTALRM")},
@@ -202,7 +203,7 @@ def test_signals_leave_no_file(
     child = running(writer, env, tmp_path / "out")
     assert len(written(tmp_path)) == ("LD_PRELOAD" in env)
     first = SIGNALS[number]
-    if first:  # both are pending when the program continues
+    if first:  # both signals are pending when the program continues
         child.send_signal(signal.SIGSTOP)
         child.send_signal(first)
     child.send_signal(number)
@@ -350,7 +351,7 @@ def test_signals_wipe_the_progress_line_too(
             shown += os.read(terminal, 65536)
     child.send_signal(number)
     assert child.wait(HANGS) == status
-    with contextlib.suppress(OSError):  # a terminal reports that all its writers have closed it
+    with contextlib.suppress(OSError):  # reads fail once all writers have closed the terminal
         while part := os.read(terminal, 65536):
             shown += part
     os.close(terminal)
@@ -365,7 +366,7 @@ def test_signals_wipe_the_progress_line_too(
 def test_output_below_the_folder_is_not_checked(
     tool: str, env: dict[str, str], tmp_path: Path, first: str
 ) -> None:
-    """The name "+a" sorts before the "." with which names of incomplete files begin."""
+    """The name "+a" sorts before the names of incomplete files, which begin with "."."""
     (tmp_path / "+a").mkdir()
     (tmp_path / first).write_bytes(pcap([WRONG] * 5000))
     (tmp_path / "b.pcap").write_bytes(pcap([GOOD]))
@@ -422,7 +423,7 @@ def test_standard_output_is_not_checked(tool: str, tmp_path: Path) -> None:
 def test_two_outputs_at_one_place_are_refused(
     tool: str, env: dict[str, str], source: Path, tmp_path: Path
 ) -> None:
-    """Copy and log at the same place are refused, however it is named."""
+    """A copy and a log at the same place are refused, however their paths name it."""
     folder = tmp_path / "folder"
     folder.mkdir()
     (tmp_path / "link").symlink_to("folder")
@@ -453,7 +454,8 @@ def test_two_outputs_at_one_place_are_refused(
 def test_reports_never_land_in_files(
     tool: str, writer: str, env: dict[str, str], source: Path, tmp_path: Path, closed: str
 ) -> None:
-    """A new file gets the lowest free descriptor, which may be that of a closed stream."""
+    """If standard streams are closed, the files are right nevertheless: a new file gets the lowest
+    free descriptor, which may be that of a closed stream."""
     damaged = source.with_name("damaged.pcap")
     damaged.write_bytes(source.read_bytes() + b"damage")
     words = {"check": "check -b -w out", "fix": "fix -o out --log log"}[writer]
@@ -511,7 +513,7 @@ def test_incomplete_file_is_private(
 def test_write_protected_files_are_kept(
     carry: Run, writer: str, source: Path, tmp_path: Path
 ) -> None:
-    """The file must be read-only for everyone: root may write to all others."""
+    """A file that is read-only for everyone is refused. Root may write to all others."""
     out = tmp_path / "out"
     out.write_bytes(b"before")
     out.chmod(0o444)
@@ -519,7 +521,7 @@ def test_write_protected_files_are_kept(
     assert out.read_bytes() == b"before"
 
 
-# --- Compressed ---
+# --- Compressed output ---
 
 UNPACK = {"gz": ["gzip", "-dc"], "ZST": ["zstd", "-qdc"]}
 
@@ -528,7 +530,7 @@ UNPACK = {"gz": ["gzip", "-dc"], "ZST": ["zstd", "-qdc"]}
 def test_names_compress(
     tool: str, writer: str, env: dict[str, str], source: Path, tmp_path: Path, suffix: str
 ) -> None:
-    """The decompressed content is that of an uncompressed output."""
+    """The decompressed content is equal to an uncompressed output."""
     if not shutil.which(UNPACK[suffix][0]):
         pytest.skip(f"{UNPACK[suffix][0]} is not installed")
     plain, packed = tmp_path / "out", tmp_path / f"out.{suffix}"

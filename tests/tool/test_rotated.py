@@ -23,7 +23,8 @@ PROGRAM = SOURCE / "tools/carry/carry-rotated"
 
 @pytest.fixture
 def environment(tool: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Puts the program beside the tool, on the PATH, as the installation does."""
+    """Returns an environment whose PATH has the program and the tool in one folder, as after an
+    installation."""
     folder = tmp_path_factory.mktemp("bin")
     (folder / "carry").symlink_to(tool)
     (folder / PROGRAM.name).symlink_to(PROGRAM)
@@ -31,7 +32,7 @@ def environment(tool: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 
 def rotated(folder: Path, environment: dict[str, str], *words: str) -> tuple[int, str]:
-    """Returns the exit status and the messages of a program that prints nothing else."""
+    """Runs carry-rotated; returns its exit status and its messages on standard error."""
     done = subprocess.run(
         ["carry-rotated", *words], cwd=folder, env=environment, capture_output=True, text=True
     )
@@ -93,7 +94,7 @@ exec {tool} "$@"
 
 
 def do_first(environment: dict[str, str], tool: str, first: str) -> None:
-    """Makes the tool run a command before it starts, at the moment of the race."""
+    """Replaces the tool by a script that runs the command `first` before the tool."""
     path = Path(environment["PATH"].partition(":")[0]) / "carry"
     path.unlink()
     path.write_text(FIRST.format(first=first, tool=tool))
@@ -104,7 +105,7 @@ def do_first(environment: dict[str, str], tool: str, first: str) -> None:
 def test_planted_file_is_not_followed(
     environment: dict[str, str], tool: str, tmp_path: Path, planted: str
 ) -> None:
-    """Another user guesses the process number, and places a link or file just in time."""
+    """A link or a file that another user places at the guessed path of the copy does no harm."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     (tmp_path / "a").write_bytes(pcap([PARTIAL]))
@@ -142,7 +143,7 @@ def test_signal_keeps_the_capture(environment: dict[str, str], tool: str, tmp_pa
 def test_check_skips_an_abandoned_copy(
     environment: dict[str, str], tool: str, tmp_path: Path
 ) -> None:
-    """After SIGKILL, nothing can remove the copy."""
+    """A copy that remains after SIGKILL is skipped by later checks."""
     (tmp_path / "a").write_bytes(pcap([GOOD]))
     do_first(environment, tool, 'kill -9 $PPID; cp a "$5"; exit')
     assert rotated(tmp_path, environment, "a")[0] == -signal.SIGKILL

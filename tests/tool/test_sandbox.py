@@ -16,7 +16,8 @@ pytestmark = pytest.mark.of_compilers
 SOURCE = Path(__file__).resolve().parents[2]
 LIBRARY = Path(os.environ["CARRY_BUILD"]) / "src/libcarry.a"
 
-# The calls of the C library, by the first sentence of the document, and the return from a handler.
+# The calls of the C library that the first sentence of the document names, the return from a
+# handler, and the restart of an interrupted call.
 ANY = {"brk", "mmap", "munmap", "futex", "rt_sigreturn", "restart_syscall"}
 
 HEAD = """
@@ -67,7 +68,7 @@ COPY = """
     return missing != 32;
 """
 
-# By name: the rows of the document that apply, the operation, and the code before it.
+# By name: the rows of the document that apply, the operation, and the code that runs before it.
 MODULES = {
     "patch": (("patch",), FLIPS, ""),
     "patch beside a thread": (("patch",), FLIPS, THREAD),

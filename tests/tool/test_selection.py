@@ -35,8 +35,8 @@ BROKEN = SOURCE / "examples/broken.pcap"
 
 @pytest.fixture
 def mixed(tmp_path: Path) -> Path:
-    """Returns a capture: TCP good, TCP bad, UDP bad, TCP partial, TCP over IPv6 good, a second
-    apart."""
+    """Returns the path of a capture: TCP good, TCP bad, UDP bad, TCP partial, TCP over IPv6 good, a
+    second apart."""
     path = tmp_path / "mixed.pcap"
     frames = [GOOD, WRONG, UDP_WRONG, PARTIAL, ethernet(packet(TCP, **V6))]
     path.write_bytes(
@@ -54,8 +54,8 @@ def filters(carry: Run) -> None:
 
 
 def selected(carry: Run, path: Path, *arguments: str) -> list[int]:
-    """Returns the numbers of the selected packets; checks that each can also be selected by
-    itself."""
+    """Returns the numbers of the selected packets, each found by --frames; checks that one run
+    without --frames selects as many."""
     done = carry("check", "-J", *arguments[:1], path, *arguments[1:])
     assert done.stderr == ""
     whole = conforming("check", done.stdout)
@@ -133,8 +133,8 @@ def test_wrong_filters_end_before_any_work(filters: None, carry: Run, mixed: Pat
 
 
 def test_each_link_type_has_its_own_program(filters: None, carry: Run) -> None:
-    """Ethernet, raw IP (whose number libpcap changes), and a link type that libpcap cannot
-    parse."""
+    """A filter is compiled for each link type: Ethernet, raw IP (whose number libpcap changes), and
+    a link type that libpcap cannot parse."""
     ip = packet(TCP, sums="bad")
     section = Pcapng().section().interface(1).interface(101).interface(147)
     for interface, data in ((0, ethernet(ip)), (1, ip), (2, ip), (0, UDP_WRONG)):
@@ -214,7 +214,7 @@ def test_filters_select_as_tcpdump_does(
     ("arguments", "frames"),
     [
         (["--after=1700000001"], [2, 3, 4, 5]),
-        (["--before=1700000001"], [1]),  # frame 2 is 1 us later than the second
+        (["--before=1700000001"], [1]),  # frame 2 is 1 us later than the full second
         (["--before=1700000001.000001"], [1]),
         (["--before=1700000001.000001001"], [1, 2]),
         (["--after=1700000001.000001"], [2, 3, 4, 5]),
@@ -324,7 +324,7 @@ def test_a_count_is_one_of_selected_packets(carry: Run, mixed: Path) -> None:
         (["--frames=3"], [3], CLEAN),
         (["-c", "2"], [2], CLEAN),
         (["-c", "2", "--frames=2-"], [2, 3], CLEAN),
-        (["-c", "2", "--frames=2-", "--only=partial"], [], BAD),  # read twice
+        (["-c", "2", "--frames=2-", "--only=partial"], [], BAD),  # reads the capture twice
         (["-c", "3", "--frames=2-", "--only=partial"], [4], BAD),
         (["--after=1700000003"], [4], CLEAN),
         (["--before=1700000001"], [], CLEAN),

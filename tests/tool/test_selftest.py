@@ -18,8 +18,8 @@ from schemas import conforming
 
 pytestmark = pytest.mark.not_sanitized
 
-# Faults of tests/mutants/library.c, in groups that one run can tell apart: the wrong function and
-# variant, and the problem.
+# Faults of tests/mutants/library.c, in groups that one run can distinguish. For each fault: the
+# wrong function and variant, and the problem.
 BROKEN: list[dict[str, tuple[str, str | None, str]]] = [
     {
         "sum": ("sum", "generic", r"(values|carries): folds to"),
@@ -42,13 +42,13 @@ BROKEN: list[dict[str, tuple[str, str | None, str]]] = [
 C_LIBRARY = re.findall(r"/\S*/libc\.\S+", Path("/proc/self/maps").read_text())[0]
 
 
-# For tests that do not depend on kernels: at level short, without kernels that need features.
+# The environment of tests that do not depend on kernels: at level short, it masks all CPU features.
 FEW = {"CARRY_CPU_MASK": "all"} if LEVEL == "short" else {}
 
 
 @functools.cache
 def run(carry: Run, *options: str, **variables: str) -> tuple[int, dict[str, Any]]:
-    """Returns the status and the report; a test must not change the latter."""
+    """Returns the status and the report, which is cached: a test must not change it."""
     done = carry("selftest", "--json", *options, env={**os.environ, **variables})
     assert done.stderr == ""
     return done.returncode, conforming("selftest", done.stdout)
@@ -79,7 +79,7 @@ def build_id(path: Path | str) -> str:
 
 
 def kernels(carry: Run) -> set[tuple[str, str]]:
-    """Returns the kernels that this CPU can run, by `carry cpu`."""
+    """Returns the kernels that this CPU can run, according to `carry cpu`."""
     shown = conforming("cpu", carry("cpu", "--json").stdout)
     rows = {
         (name, kernel["name"])
@@ -157,7 +157,7 @@ def test_broken_libraries(carry: Run, broken: dict[str, tuple[str, str | None, s
 
 
 def test_wrong_choice_is_found(carry: Run) -> None:
-    """The kernels are right, but the function that calls them is not."""
+    """The function that calls the kernels is reported as wrong, although all kernels are right."""
     _, report = run(carry, broken_library(), CARRY_BROKEN=",choice,", **FEW)
     problems = [row["problem"] for row in report["tests"] if row["function"] == "sum"]
     assert all(problem.startswith("chosen: folds to") for problem in problems if problem)
@@ -169,7 +169,7 @@ def test_a_library_with_nothing_broken_is_right(carry: Run) -> None:
 
 
 def test_each_file_that_is_tested_is_named(carry: Run) -> None:
-    """Each tested file is named, whatever characters its name contains."""
+    """The report names the tested library, with its build ID."""
     _, report = run(carry, broken_library(), CARRY_BROKEN="", **FEW)
     files = {Path(file["path"]).name: file["build_id"] for file in report["files"]}
     assert files["libbroken_library.so"] == build_id(build() / "tests/libbroken_library.so")
@@ -193,7 +193,7 @@ def test_the_seed_of_a_later_round(carry: Run) -> None:
 
 
 def test_text(carry: Run) -> None:
-    """The text has the seed, a row for each kernel, and the outcome."""
+    """The text has the seed, rows of kernels, and the outcome, in 80 columns."""
     done = carry("selftest", "--seed=7", env={**os.environ, **FEW})
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert "\nSeed          7\n" in done.stdout
@@ -210,7 +210,7 @@ def test_text_of_broken_libraries(carry: Run) -> None:
     assert done.stdout.endswith("\n1 WRONG\n")
 
 
-# --- The code that was proven ---
+# --- Comparison with proven code ---
 
 
 def proof(carry: Run, *options: str) -> tuple[int, dict[tuple[str, str], dict[str, Any]]]:
@@ -257,7 +257,7 @@ def test_kernels_are_compared_with_proven_code(carry: Run) -> None:
 
 
 def test_stripped_code_is_compared(carry: Run, tmp_path: Path) -> None:
-    """The code is found without symbols."""
+    """The code of a stripped library is found, and has the same result."""
     stripped = tmp_path / "stripped.so"
     subprocess.run(["strip", "-o", stripped, library()], check=True)
     assert proof(carry, f"--library={stripped}") == proof(carry)
@@ -296,7 +296,7 @@ TABLE = bytes(8 * [0xFF] + 8 * [0])  # the masks that lie after the code of sums
 
 
 def test_a_changed_table_is_found(carry: Run, tmp_path: Path) -> None:
-    """Data that code reads is part of it: every table with this content is changed."""
+    """Data that code reads is compared, too. The test changes every table with this content."""
     _, rows = proof(carry)
     content = library().read_bytes()
     places = [found.start() for found in re.finditer(re.escape(TABLE), content)]
@@ -310,7 +310,7 @@ def test_a_changed_table_is_found(carry: Run, tmp_path: Path) -> None:
 
 
 def test_a_jump_to_another_function_is_found(carry: Run, tmp_path: Path) -> None:
-    """The code is the same, except for the distance."""
+    """A jump to another function is found, although only the distance of the jump differs."""
     name = ("copy_move", "avx2")
     if name not in proven(carry):
         pytest.skip("nothing was proven of a kernel that jumps to another")
@@ -354,7 +354,7 @@ def test_progress(tool: str) -> None:
 
 
 def test_selftest_repeats_for_a_time(carry: Run) -> None:
-    """On most machines, some rows have run twice when the time is over."""
+    """Rows are repeated until the time is over. A slow machine may finish only the first run."""
     _, report = run(carry, "--seed=7", f"--seconds={1 if LEVEL == 'short' else 3}")
     assert (report["seed"], report["right"]) == (7, True)
     assert rows_of(report)["library", "version"]["calls"] >= 1
@@ -364,7 +364,7 @@ def test_selftest_repeats_for_a_time(carry: Run) -> None:
     ("path", "reason"),
     [
         ("/nonesuch.so", "cannot open shared object file"),
-        ("libc.so.6", "cannot open shared object file"),  # looked up in this folder, as any file
+        ("libc.so.6", "cannot open shared object file"),  # looked up only in the current folder
         (C_LIBRARY, "undefined symbol: carry_"),
     ],
 )

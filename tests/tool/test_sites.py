@@ -47,7 +47,7 @@ CARRY_OP(uint64_t, idle, uint64_t);
 CARRY_KEY(tracing);
 """
 
-# One or two sites of each kind.
+# Sites of all kinds except entries.
 SITES = (
     DECLARATIONS
     + """
@@ -136,7 +136,7 @@ MODES = {
 
 
 def options_of(mode: str) -> list[str]:
-    """Returns linker options; skips the test if that linker is missing."""
+    """Returns linker options; skips the test if the linker of `mode` is missing."""
     if mode in {"gold", "lld"} and not shutil.which(f"ld.{mode}"):
         pytest.skip(f"there is no ld.{mode}")
     return MODES[mode]
@@ -178,7 +178,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture(scope="session")
 def compiled(library: list[str], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Compiles each program once."""
+    """Returns a function that compiles each program once."""
     folder = tmp_path_factory.mktemp("programs")
 
     @functools.cache
@@ -229,7 +229,7 @@ def show(carry: Run, what: Path | int) -> list[dict[str, Any]]:
 
 
 def check(carry: Run, what: Path | int) -> tuple[int, list[dict[str, Any]]]:
-    """Returns the exit status and the findings; checks that the summary agrees."""
+    """Returns the exit status, and findings and notes; checks that the summary agrees."""
     done = carry("sites", "--check", "--json", str(what))
     assert done.stderr == ""
     *found, summary = lines(done.stdout)
@@ -391,7 +391,8 @@ def test_names_of_debug_files(carry: Run, build: Build, tmp_path: Path, name: by
 
 
 def test_damaged_debug_files(carry: Run, build: Build, tmp_path: Path) -> None:
-    """The CRC is right, but the content is damaged: the sites of the program itself are shown."""
+    """If the content of a debug file is damaged, but its CRC is right, the sites of the program
+    itself are shown."""
     path = build(PROGRAM)
     detach(path, tmp_path / "symbols")
     sites = len(show(carry, path))
@@ -534,7 +535,7 @@ def test_debug_file_of_a_process(carry: Run, build: Build, tmp_path: Path) -> No
 
 
 def test_stripped_process(carry: Run, build: Build) -> None:
-    """A stripped process has the states of the whole one."""
+    """The sites of a process have the same states if its program was stripped."""
     path = build(PROGRAM)
     subprocess.run(["strip", path], check=True, timeout=600)
     with running(path) as process:
@@ -609,7 +610,7 @@ CARRY_KEY_DEFINE(tracing, false);
 
 
 def test_a_process_that_commits(carry: Run, build: Build) -> None:
-    """An intermediate state of a commit is no fault."""
+    """An intermediate state of a commit is not a fault."""
     path = build(FUNCTIONS + COMMITTING, "pie", "-pthread")
     with subprocess.Popen([path], stdout=subprocess.PIPE) as child:
         try:
@@ -682,7 +683,7 @@ def test_a_file_that_was_replaced(tool: str, build: Build) -> None:
         assert done.stdout == f"{process.pid}: no records of sites\n"
 
 
-# --- What --check finds ---
+# --- Findings of --check ---
 
 
 def edit(path: Path, offset: int, data: bytes) -> None:
@@ -722,7 +723,7 @@ def text_offset(path: Path, address: int) -> int:
 
 
 def add_source(source: str) -> str:
-    """Returns the program with more source code in it."""
+    """Returns the source of the program with `source` in it."""
     return SITES + source + MAIN
 
 
@@ -791,13 +792,13 @@ PLANTED = {
 
 @pytest.mark.parametrize("defect", PLANTED)
 def test_planted_defects(carry: Run, build: Build, defect: str) -> None:
-    """Each planted defect is found, by its name."""
+    """Each planted defect is found and reported by its name."""
     source, what = PLANTED[defect]
     path = build(add_source(source), "no-pie", "-w")
     status, found = check(carry, path)
     assert status == BAD
     assert {each["what"] for each in found} >= {what}
-    if defect != "odd section":  # damages all records after its own
+    if defect != "odd section":  # this one also damages all later records
         # Position-dependent bytes also differ from those that the record expects.
         assert {each["what"] for each in found} - {"bytes"} == {what}
     done = carry("sites", "--check", path)
@@ -831,7 +832,8 @@ def test_allowed_bodies_are_accepted(carry: Run, build: Build) -> None:
     ],
 )
 def test_entries(carry: Run, build: Build, text: str, flags: int, state: str) -> None:
-    """Programs create such records at run time (<carry/hook.h>)."""
+    """The record of an entry is shown with the state of the entry's bytes. Programs create such
+    records at run time (<carry/hook.h>)."""
     source = (
         f'__asm__(".pushsection .text; entry: {text}; stub: ret; .popsection;"'
         '".pushsection carry_sites, \\"ao\\", @progbits, entry; .balign 4;"'
@@ -941,7 +943,8 @@ NOWHERE = [
 ]
 
 
-# Bytes of the key's test, of its key, of the branch, of its direction, and of the jump back.
+# Offsets in the stub: in the instruction that tests the key, in the key's address, in the branch
+# with its condition, and in the jump back.
 @pytest.mark.parametrize("at_byte", [0, 1, 2, 7, 8, 13, 14])
 def test_damaged_stub_is_wrong(carry: Run, build: Build, at_byte: int) -> None:
     path = build(PROGRAM)
@@ -971,7 +974,7 @@ def test_two_records_of_one_site(carry: Run, build: Build) -> None:
 
 
 def compile_alone(folder: Path, source: str, *options: str, name: str = "source.c") -> Path:
-    """Compiles a source without the library, as if that were a separate object."""
+    """Compiles a source without the library, as if the library were a separate object."""
     (folder / name).write_text(source)
     command = ["gcc", "-O2", "-w", f"-I{SOURCE / 'include'}", *options]
     path = folder / "alone"
@@ -997,7 +1000,7 @@ int run(int a) { return carry_unlikely(own) ? 0 : carry_call(route)(a); }
 
 
 def test_namespaces(carry: Run, tmp_path: Path) -> None:
-    """Keys of C++ are shown by their names in the program."""
+    """Keys in C++ namespaces are shown by their qualified names."""
     if not shutil.which("g++"):
         pytest.skip("g++ is not installed")
     path = compile_alone(tmp_path, NAMESPACES, "-shared", "-fPIC", name="source.cc")
@@ -1016,7 +1019,8 @@ def test_namespaces(carry: Run, tmp_path: Path) -> None:
 
 
 def test_missing_registration_is_wrong(carry: Run, tmp_path: Path) -> None:
-    """An alternative by a feature has no key; the definition of a key would register it."""
+    """An object whose sites no code registers is reported. An alternative by a feature has no key
+    whose definition would register it."""
     source = (
         "#include <carry/patch.h>\n"
         'void f(void) { __asm__ volatile(CARRY_ALT("nop", avx2, "nop") :::); }\n'
@@ -1031,7 +1035,8 @@ def test_missing_registration_is_wrong(carry: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["shared", "no-pie", "one segment", "lld"])
 def test_a_table_registers(carry: Run, tmp_path: Path, mode: str) -> None:
-    """Kernels, and programs that load objects themselves, keep the section in a table."""
+    """A table with the bounds of the section counts as registration. Operating-system kernels, and
+    programs that load objects themselves, have such a table."""
     source = SITES.replace("DEFINE(", "DEFINE_QUIETLY(").replace(
         "#define HERE",
         """
@@ -1052,14 +1057,14 @@ def test_a_table_registers(carry: Run, tmp_path: Path, mode: str) -> None:
 
 
 def test_bytes_that_look_like_a_call(carry: Run, build: Build) -> None:
-    """An immediate operand contains the bytes of a call, in a function that has a symbol."""
+    """The bytes of a call in an immediate operand are not reported if the function has a symbol."""
     number = ".byte 0x48, 0xb8, 0xff, 0x15\\n .long carry_op_route - . - 4\\n .byte 0, 0\\n"
     source = f'HERE void f(void) {{ __asm__ volatile("{number}" ::: "rax"); }}'
     assert check(carry, build(add_source(source), "no-pie")) == (CLEAN, [])
 
 
 def test_no_site_needs_a_trap(carry: Run, build: Build) -> None:
-    """Wherever code lies, the first two bytes of a site lie within eight aligned ones."""
+    """Wherever code lies, the first two bytes of a site lie within eight aligned bytes."""
     source = "".join(
         f'void f{i}(void) {{ __asm__ volatile(".p2align 4; .skip {i}, 0x90"); '
         "(void)carry_unlikely(tracing); carry_call(route)(1); }\n"
@@ -1072,8 +1077,8 @@ def test_no_site_needs_a_trap(carry: Run, build: Build) -> None:
 
 
 def test_notes(carry: Run, build: Build) -> None:
-    """A site may cross a multiple of eight, or pages, as with the headers of 0.1: that is a note,
-    not an error."""
+    """A site may cross a multiple of eight, or a page boundary, as with the headers of version 0.1:
+    that is a note, not an error."""
     places = {4095: ["trap", "pages"], 7: ["trap"], 63: ["trap"], 6: [], 8: []}
     for skipped, notes in places.items():
         source = (
@@ -1092,7 +1097,7 @@ def test_notes(carry: Run, build: Build) -> None:
 
 
 def refused(carry: Run, path: Path | str, status: int = DAMAGED) -> str:
-    """Returns the one line on standard error."""
+    """Checks that a file is refused; returns the message, which is one line."""
     done = carry("sites", path)
     assert (done.returncode, done.stdout) == (status, "")
     assert re.fullmatch(r"carry: [^\n]+\n", done.stderr)
@@ -1127,7 +1132,7 @@ def test_not_an_elf_file(carry: Run, tmp_path: Path) -> None:
     ],
 )
 def test_header(carry: Run, build: Build, offset: int, data: bytes, text: str) -> None:
-    """A wrong field of the header is refused by its name."""
+    """The error names the wrong field of the header."""
     path = build(PROGRAM)
     edit(path, offset, data)
     assert text in refused(carry, path)
@@ -1175,7 +1180,8 @@ def program_headers(data: bytes, kind: int) -> list[int]:
 
 
 def test_parts_that_overlap(carry: Run, build: Build) -> None:
-    """Many parts as large as the file would make the work unbounded."""
+    """Sections and segments that overlap are refused: many parts as large as the file would make
+    the work unbounded."""
     path = build(PROGRAM)
     data = path.read_bytes()
     edit(path, section_headers(data)[".comment"] + 24, struct.pack("<2Q", 0, len(data)))
@@ -1189,7 +1195,8 @@ def test_parts_that_overlap(carry: Run, build: Build) -> None:
 
 @pytest.mark.parametrize("name", [".strtab", ".dynstr", ".shstrtab"])
 def test_names_without_an_end(carry: Run, build: Build, name: str) -> None:
-    """The end of each name would have to be searched beyond the table."""
+    """A table of names that does not end in 0 is refused: a search for the end of the last name
+    would go beyond the table."""
     path = build(PROGRAM)
     _, offset, size = section(path, name)
     edit(path, offset + size - 1, b"x")
@@ -1197,7 +1204,8 @@ def test_names_without_an_end(carry: Run, build: Build, name: str) -> None:
 
 
 def test_names_that_are_compressed(carry: Run, build: Build) -> None:
-    """Decompressed names may be a thousand times as large as the file."""
+    """Compressed names are refused: decompressed, they may be a thousand times as large as the
+    file."""
     path = build(PROGRAM)
     _, offset, _ = section(path, ".strtab")
     flags = section_headers(path.read_bytes())[".strtab"] + 8

@@ -68,7 +68,7 @@ Build = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Compiles each source once, to a shared object without the library."""
+    """Returns a function that compiles each source once, to a shared object without the library."""
     if not shutil.which(COMPILER):
         pytest.skip(f"{COMPILER} is not installed (Debian package gcc-aarch64-linux-gnu)")
     folder = tmp_path_factory.mktemp("aarch64")
@@ -133,7 +133,7 @@ def stub_of(path: Path, site: dict[str, Any]) -> int:
     return record_address(path, at) + 8 + fields[2]
 
 
-# --- The list ---
+# --- The list of sites ---
 
 
 @pytest.mark.parametrize("flags", [[], ["-mbranch-protection=standard"], ["-O0"], ["-g"]])
@@ -248,7 +248,7 @@ def test_records_of_another_library(
 
 
 def test_an_address_between_instructions(carry: Run, build: Build) -> None:
-    """An address that is no multiple of 4 is wrong."""
+    """An address that is not a multiple of 4 is wrong."""
     path = build(SITES)
     at, fields = record_of(path, sites_of(carry, path)["call", "route"]["address"])
     edit(path, at, RECORD.pack(fields[0] + 2, *fields[1:]))
@@ -364,7 +364,7 @@ PLANTED = {
 
 @pytest.mark.parametrize("defect", PLANTED)
 def test_planted_defects(carry: Run, build: Build, defect: str) -> None:
-    """Each planted defect is found, by its name."""
+    """Each planted defect is found and reported by its name."""
     source, what = PLANTED[defect]
     status, found = check(carry, build(SITES + source, "-fvisibility=hidden"))
     assert status == BAD
@@ -396,7 +396,7 @@ def test_a_function_out_of_reach(carry: Run, build: Build) -> None:
 
 
 def test_landing_pads(carry: Run, build: Build) -> None:
-    """A stub branches to a landing pad (BTI) where the object demands one."""
+    """In an object that is compiled for BTI, a target without a landing pad is wrong."""
     bare = 'extern uint64_t bare(uint64_t); __asm__(".text; bare: add x0, x0, #1; ret");'
     source = SITES.replace("CARRY_OP_DEFINE(step, after)", f"{bare}CARRY_OP_DEFINE(step, bare)")
     assert check(carry, build(source)) == (CLEAN, [])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An intrusion detection system after `carry fix -o -`: what Suricata detects with and without it.
+"""Alerts of Suricata, an intrusion detection system, with and without `carry fix -o -`.
 
 Suricata must verify the checksums of three connections: one is good; the client of the second left
 its checksums to its network card; a segment of the third is damaged.
@@ -76,8 +76,8 @@ def frame(
 
 
 def connection(port: int, sums: str, sent: str) -> Iterator[bytes]:
-    """Yields the frames of a connection. The client's segments have sums of the kind `sums`; its
-    segment with data has one of the kind `sent`."""
+    """Yields the frames of a connection. The client's segments without data have sums of the kind
+    `sums`; the segment with data has a sum of the kind `sent`."""
     data = b"the secret of " + str(port).encode()
     end = 101 + len(data)
     yield segment(port, sums, 100, 0, SYN)
@@ -100,8 +100,8 @@ def capture() -> bytes:
 
 
 class Seen(NamedTuple):
-    alerts: set[int]  # ports of clients whose data it found
-    followed: set[int]  # ports of clients whose connection it followed to the end
+    alerts: set[int]  # ports of clients in whose data Suricata found the pattern
+    followed: set[int]  # ports of clients whose connections Suricata followed to the end
 
 
 def ports(events: list[dict[str, Any]], kind: str) -> set[int]:
@@ -109,7 +109,8 @@ def ports(events: list[dict[str, Any]], kind: str) -> set[int]:
 
 
 def run_suricata(folder: Path, command: str) -> Seen:
-    """Returns what Suricata, inserted for {} in the command, detects in in.pcap."""
+    """Returns the clients whose data or connections Suricata recognises in in.pcap. The start of
+    Suricata's command line replaces {} in `command`."""
     (folder / "suricata.yaml").write_text(CONFIGURATION)
     (folder / "rules").write_text(RULES)
     (folder / "in.pcap").write_bytes(capture())

@@ -98,7 +98,8 @@ def test_write_bad_is_complete_or_absent(carry: Run, tmp_path: Path) -> None:
 
 
 def test_write_bad_without_a_reader(tool: str, tmp_path: Path) -> None:
-    """`| head` causes no message, except for a requested file that is missing."""
+    """A reader that closes its pipe, such as `head`, causes a message only if the requested file is
+    therefore not written."""
     source, bad = tmp_path / "a.pcap", tmp_path / "bad.pcapng"
     source.write_bytes(pcap([WRONG] * 5000))
     reader, writer = os.pipe()

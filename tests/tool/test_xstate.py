@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry xstate`: reports on registers that these tests control, but never on times."""
+"""`carry xstate`: reports on registers that these tests control; times need only be plausible."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ OPS = {"FXSAVE": None, "XSAVE": "xsave", "XSAVEC": "xsavec", "XRSTOR": "xsave", 
 
 
 def uppers(mask: str = "") -> list[str]:
-    """Returns the states of upper halves."""
+    """Returns the states of upper halves on this CPU without the features that `mask` hides."""
     if "avx" not in flags() or mask in {"avx", "xsave", "all"}:
         return ["clean"]
     if "avx512f" not in flags() or mask == "avx512f":
@@ -232,7 +232,7 @@ def save_rows(mask: str) -> list[list[str]]:
 
 
 def save_features(mask: str) -> set[str]:
-    """Returns the features for saving that this CPU has."""
+    """Returns the features for saving that this CPU has and `mask` does not hide."""
     has = {name for name in ("xsave", "xsavec", "xgetbv1") if name in flags()} - {mask}
     return has if "xsave" in has else set()
 
@@ -272,7 +272,8 @@ def test_cost_judges_by_its_measurements(carry: Run) -> None:
     assert shown["worst"] == pytest.approx(max([1, *factors]), rel=1e-4)
     if shown["aes_128_cbc"]:
         factors += shown["aes_128_cbc"][0]["factor"].values()
-    assert shown["penalty"] == (max([1, *factors]) >= 1.25) or 1.25 in factors  # or rounded to it
+    # A factor of 1.25 may have been rounded up.
+    assert shown["penalty"] == (max([1, *factors]) >= 1.25) or 1.25 in factors
 
 
 @pytest.mark.parametrize("mask", ["", "avx512f", "avx"])
@@ -357,7 +358,8 @@ def dirty_program(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def dirty(dirty_program: str) -> Iterator[Dirty]:
-    """Starts threads with known registers; each must have kept them at the end."""
+    """Yields a function that starts threads with known registers. At the end, each thread must have
+    kept its registers."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*threads: str) -> subprocess.Popen[str]:
@@ -386,8 +388,8 @@ def states(pid: int) -> set[str]:
 
 
 def differing(thread: dict[str, Any]) -> set[str]:
-    """Returns the components in use that are not initial. Others may be in use too: Linux and
-    hypervisors restore PKRU or SSE, and CPUs may track every write."""
+    """Returns the components in use that are not initial, except PKRU. Initial ones may be in use,
+    too: Linux and hypervisors restore PKRU or SSE, and CPUs may track every write."""
     return set(thread["in_use"]) - set(thread["initial"]) - {"PKRU"}
 
 
@@ -593,7 +595,7 @@ def test_who_of_another_user(tool: str, dirty: Dirty) -> None:
 
 @pytest.mark.parametrize("pid", ["", "0", "-1", "x", "12x", "99999999999", "+1"])
 def test_who_of_no_number(carry: Run, pid: str) -> None:
-    """An argument that is no process number is refused."""
+    """An argument that is not a process number is refused."""
     done = carry("xstate", "who", "--", "1", pid)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert f"'{pid}' is not a process number" in done.stderr

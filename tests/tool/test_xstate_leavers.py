@@ -232,7 +232,8 @@ __attribute__((target("avx"))) int main(void) {
 """
 )
 
-# Asks like OpenSSL's CRYPTO_malloc(): the address in static data, and in the slot.
+# Compares addresses of a function like OpenSSL's CRYPTO_malloc(): the address that static data of a
+# library holds, and the address that the slot of the program holds.
 ADDRESSES = HEADER + "int main(void) { return is_own_address(leave_nothing) ? 0 : 1; }"
 
 LOADED = (
@@ -297,7 +298,7 @@ int main(int argc, char **argv) {
 """
 )
 
-# Sleeps in hooked calls; meanwhile, its child runs on the same CPU with other registers.
+# Sleeps in hooked calls, while its child runs on the same CPU with other registers.
 SWITCHES = (
     HEADER
     + """
@@ -405,7 +406,7 @@ int main() {
 """
 )
 
-# Executes a program for which memory files are refused.
+# Executes a program that can neither create memory files nor make memory executable.
 SANDBOX = (
     HEADER
     + """
@@ -490,7 +491,7 @@ Leavers = dict[str, dict[str, Any]]
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Builds the libraries in a folder."""
+    """Builds the libraries; returns their folder."""
     place = tmp_path_factory.mktemp("leavers")
     for name, compiler, source in (
         ("leaving", ["gcc", "-x", "c"], LIBRARY),
@@ -503,7 +504,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def build(folder: Path) -> Build:
-    """Compiles each program once."""
+    """Returns a function that compiles each program once."""
 
     @functools.cache
     def run(source: str, *flags: str, compiler: str = "gcc", libraries: str = "leaving") -> Path:
@@ -576,7 +577,7 @@ def test_leavers_are_counted(carry: Run, build: Build, folder: Path, binding: st
 
 @pytest.mark.skipif(not HAS_AVX512, reason="this CPU has no AVX-512")
 def test_zmm(carry: Run, build: Build) -> None:
-    """Dirty upper halves of ZMM are counted separately from those of YMM."""
+    """Calls that leave ZMM dirty and calls that leave YMM dirty are counted separately."""
     leavers, _ = find_leavers(carry, build(ZMM))
     assert (leavers["leave_zmm"]["zmm"], leavers["leave_zmm"]["ymm"]) == (9, 0)
 
@@ -588,12 +589,12 @@ def test_nothing_is_found_in_a_clean_program(carry: Run, build: Build) -> None:
 
 @pytest.mark.parametrize("option", ["--json", "--keep"])
 def test_only_the_innermost_is_blamed(carry: Run, build: Build, folder: Path, option: str) -> None:
-    """A leaver's caller is no leaver, unless it dirties uppers itself before it calls others."""
+    """A leaver's caller is not a leaver, unless it dirties uppers itself before it calls others."""
     leavers, summary = find_leavers(carry, build(NESTED), option=option)
     hidden = {} if option == "--keep" else {"call_and_leave": 10}
     assert count_dirty(leavers) == {"leave_ymm": 20, **hidden}
     assert [row["object"] for row in leavers["leave_ymm"]["callers"]] == [f"{folder}/libleaving.so"]
-    assert summary["called_dirty"] >= 10  # its call of a helper
+    assert summary["called_dirty"] >= 10  # call_and_leave() calls helper()
 
 
 def test_kept_dirt_hides_later_leavers(carry: Run, build: Build) -> None:
@@ -630,11 +631,11 @@ def test_children(carry: Run, build: Build) -> None:
     _exit()."""
     leavers, summary = find_leavers(carry, build(CHILDREN))
     assert count_dirty(leavers) == {"leave_ymm": 5}
-    assert summary["processes"] == 4  # a fork is no further one
+    assert summary["processes"] == 4  # a process that only fork() creates does not count
 
 
 def test_dirt_outlasts_switches(carry: Run, build: Build) -> None:
-    """Dirty uppers are seen though threads switch between call and return."""
+    """Dirty uppers are seen even if the CPU runs another process between call and return."""
     leavers, _ = find_leavers(carry, build(SWITCHES))
     assert count_dirty(leavers) == {"call_back": 30}
 
@@ -655,7 +656,7 @@ def test_jumps(carry: Run, build: Build) -> None:
 
 
 def test_deep_recursion(carry: Run, build: Build) -> None:
-    """The outermost calls are dropped, and not judged."""
+    """In a deep recursion, the outermost calls are dropped, and not judged."""
     leavers, summary = find_leavers(carry, build(DEEP))
     assert count_dirty(leavers) == {"leave_ymm": 201}
     assert 0 < summary["unknown"] < 200
@@ -685,7 +686,8 @@ def test_programs_that_end_without_exit_handlers(
 
 
 def test_openssl(carry: Run, build: Build, tmp_path: Path) -> None:
-    """The counts for ChaCha20-Poly1305 are those of XGETBV in the program itself."""
+    """The counts for ChaCha20-Poly1305 are equal to the counts that the program itself finds with
+    XGETBV."""
     if not Path("/usr/include/openssl/evp.h").is_file():
         pytest.skip("the headers of OpenSSL are not installed")
     try:
@@ -727,7 +729,7 @@ def test_wide_results(carry: Run, build: Build) -> None:
 
 
 def test_addresses(carry: Run, build: Build) -> None:
-    """Functions have their own addresses, unless --addresses hooks those too."""
+    """Programs see the functions' own addresses, unless --addresses hooks these, too."""
     find_leavers(carry, build(ADDRESSES))
     find_leavers(carry, build(ADDRESSES), option="--addresses", status=1)
 
@@ -778,7 +780,7 @@ def test_check(carry: Run, build: Build, source: str, status: int) -> None:
 
 @pytest.mark.parametrize("group", [True, False])
 def test_interrupted(tool: str, build: Build, tmp_path: Path, group: bool) -> None:
-    """A signal to the program, or to the tool, ends both with a report."""
+    """A signal to tool and program, or to the tool alone, ends both with a report."""
     report = tmp_path / "report"
     command = [tool, "xstate", "leavers", "--json", "-o", report, "--", build(ENDLESS)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(
 
 Build = Callable[..., Path]
 
-# Each loop takes tens of milliseconds, and both have the same code.
+# Each loop takes tens of milliseconds; the instructions inside both loops are the same.
 LOOPS = """
 #define _GNU_SOURCE
 #include <errno.h>
@@ -105,7 +105,7 @@ int main(int argc, char **argv) {
 """
 )
 
-# Executes itself, in one of several ways, before it runs the loops.
+# Runs the loops after an exec or in a child, as its argument says.
 CHILDREN = (
     LOOPS
     + """
@@ -207,7 +207,8 @@ int main(void) {
 """
 )
 
-# A thread waits in a system call that an interrupt would end; prints when it may be followed.
+# A program in which a thread waits in a system call that an interrupt would end. It prints a line
+# when the process may be followed.
 WAITS = (
     LOOPS
     + """
@@ -261,7 +262,7 @@ int main(int argc, char **argv) {
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Compiles each program once."""
+    """Returns a function that compiles each program once."""
     folder = tmp_path_factory.mktemp("programs")
 
     @functools.cache
@@ -324,7 +325,7 @@ def profile_loops(
 def check_loops(functions: Functions) -> None:
     assert functions["clean_loop"]["samples"] and not functions["clean_loop"]["dirty"]
     dirty = functions["dirty_loop"]
-    # Samples at its first and last instructions may be clean.
+    # Samples at the first and last instructions of dirty_loop() may be clean.
     assert dirty["samples"] and dirty["dirty"] >= 0.9 * dirty["samples"]
     assert (dirty["ymm"], dirty["zmm"]) == (dirty["dirty"], 0)
 
@@ -334,7 +335,7 @@ def check_loops(functions: Functions) -> None:
 
 @pytest.mark.parametrize("linked", ["-pie", "-no-pie", "-static", "-static-pie"])
 def test_a_dirty_function(carry: Run, compiled: Build, tmp_path: Path, linked: str) -> None:
-    """The dirty function is found, and the clean one is not, however it is linked."""
+    """The dirty function is found, and the clean one is not, however the program is linked."""
     program = compiled(PLAIN, linked)
     functions, summary, _ = profile_loops(carry, tmp_path, program, status=7)
     check_loops(functions)
@@ -546,7 +547,7 @@ def run_by(
 
 
 def test_interrupted(tool: str, compiled: Build, tmp_path: Path) -> None:
-    """Ctrl-C reaches both processes."""
+    """Ctrl-C reaches the tool and the program."""
     report = tmp_path / "report"
     with run_by(tool, report, compiled(INTERRUPTED), "handle") as process:
         time.sleep(0.3)
@@ -591,7 +592,7 @@ def states_of(group: int) -> set[str]:
 
 
 def test_job_control(tool: str, compiled: Build, tmp_path: Path) -> None:
-    """Ctrl-Z and fg stop and continue both processes."""
+    """Ctrl-Z and fg stop and continue the tool and the program."""
     report = tmp_path / "report"
     command = [tool, "xstate", "prof", "-o", report, "--", compiled(INTERRUPTED)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}

@@ -4,11 +4,12 @@
  *
  *     dirty_threads NAME:WAIT:COMPONENTS...
  *
- * Starts a thread for each argument. The thread makes exactly the COMPONENTS dirty (xmm, ymm, zmm,
- * k, hi16, x87, or none; joined by +; zero: loads zeroes into an xmm register), and then sleeps or
- * spins (WAIT) while no code changes its registers. The program prints "ready", and answers each
- * input line with the number of SIGRTMIN signals received. At the end of the input, all threads
- * compare their registers; the program exits 0 if none has changed.
+ * Starts a thread for each argument. The thread makes exactly the COMPONENTS dirty, and then sleeps
+ * or spins (WAIT) while no code changes its registers. COMPONENTS are xmm, ymm, zmm, k, hi16 and
+ * x87, joined by +; "none" is none of them, and "zero" loads zeroes into an xmm register. The
+ * program prints "ready", and answers each input line with the number of SIGRTMIN signals received.
+ * At the end of the input, all threads compare their registers; the program exits with 0 if no
+ * register has changed.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -54,8 +55,8 @@ static uint8_t initial[AREA_BYTES] __attribute__((aligned(64)));
 static uint8_t zeroes[16] __attribute__((aligned(16)));
 
 /*
- * Makes registers dirty, waits and saves them, in one assembly statement: no compiler and no C
- * library can use vector registers in between.
+ * Makes registers dirty, waits and saves them, in one assembly statement, so that neither the
+ * compiler nor the C library can use vector registers in between.
  */
 static void hold_registers(struct worker *worker) {
     const long futex = SYS_futex, wait = FUTEX_WAIT_PRIVATE;

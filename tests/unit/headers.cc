@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The public headers in C++: everything defined inline there compiles, links and works.
+// Checks in C++ that the public headers compile, and that sums and their updates work.
 #include <carry/carry.h>
 
 #include <cstring>
@@ -22,7 +22,7 @@ int main() {
         carry_sum_combine(carry_sum(bytes, 3, 0), carry_sum(bytes + 3, 5, 0), 3);
     tap_ok(TAP_EQ(carry_sum_fold(joined), folded), "carry_sum_combine");
 
-    // From a header of zeros, whose checksum is 0xffff, to one with these bytes.
+    // Updates the checksum of zeros, 0xffff, to the checksum of these bytes.
     const unsigned char zeros[16] = {};
     unsigned char words[16] = {};
     std::memcpy(words, bytes, sizeof bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests the arguments that every public function must accept, by the rule of <carry/base.h>: NULL
- * where there is nothing to point to or no name, and numbers out of range.
+ * Tests that public functions accept or refuse NULL, also in place of a name, and numbers out of
+ * range, by the rule of <carry/base.h>.
  */
 #include <carry/carry.h>
 

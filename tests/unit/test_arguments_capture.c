@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests the arguments that the functions of <carry/capture.h> must accept, by the rule of
- * <carry/base.h>.
+ * Tests that functions of <carry/capture.h> accept or refuse, by the rule of <carry/base.h>,
+ * missing objects and numbers out of range.
  */
 #include <carry/capture.h>
 
@@ -27,6 +27,7 @@ static void test_opening(void) {
     tap_ok(TAP_EQ(carry_capture_open_memory(NULL, 0, &capture, NULL), CARRY_OK),
            "no bytes are opened");
     carry_capture_stop_on(capture, -1);
+    carry_capture_map(capture);
     tap_ok(TAP_EQ(carry_capture_format(capture), CARRY_CAPTURE_FORMAT_UNKNOWN) &&
                TAP_EQ(carry_capture_explain(capture, 0, explain_nothing, NULL, NULL),
                       CARRY_ERROR_INVALID) &&
@@ -84,6 +85,20 @@ static void test_repairs(void) {
         "repairs of what is none");
     carry_capture_repairs_free(repairs);
     carry_capture_repairs_free(NULL);
+    carry_capture_close(capture);
+}
+
+static void test_places(void) {
+    struct carry_capture_repairs *repairs = NULL, *others = NULL;
+    struct carry_capture *capture;
+    const struct carry_capture_sink nowhere = {0};
+    carry_capture_open_memory(NULL, 0, &capture, NULL);
+    tap_ok(TAP_EQ(carry_capture_fix(capture, NULL, &nowhere, &repairs), CARRY_ERROR_INVALID) &&
+               TAP_EQ(carry_capture_fix_fd(capture, NULL, -1, &others), CARRY_ERROR_INVALID) &&
+               TAP_TRUE(repairs && others),
+           "a sink without functions, and a descriptor that is not open");
+    carry_capture_repairs_free(repairs);
+    carry_capture_repairs_free(others);
     carry_capture_close(capture);
 }
 
@@ -162,6 +177,7 @@ int main(void) {
     test_opening();
     test_summaries();
     test_repairs();
+    test_places();
     test_options();
     test_packets();
     test_writer();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests the arguments that the functions of <carry/jit.h> must accept, by the rule of
- * <carry/base.h>.
+ * Tests that functions of <carry/jit.h> accept or refuse, by the rule of <carry/base.h>, missing
+ * objects and numbers out of range.
  */
 #include <carry/jit.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests checking captures: summaries, findings in order, equal results with any number of threads,
- * cancellation at every callback, failing allocations, and a judge.
+ * cancellation at every callback, failing allocations, and a custom judge.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -200,13 +200,14 @@ static void test_findings(const struct bytes *bytes) {
 }
 
 /*
- * A header is bad by its own frame, and partial by a later one: its finding has the final verdict.
+ * A header checksum seems bad until a later frame shows that it is partial: the summary and the
+ * kept finding have the final verdict.
  */
 static void test_early(void) {
     const unsigned partial = 1u << CARRY_VERDICT_PARTIAL;
     const unsigned sets[] = {CARRY_CAPTURE_WRONG_VERDICTS, PARTIAL_TOO, partial,
                              1u << CARRY_VERDICT_ILLEGAL};
-    static const unsigned first[] = {1, 1, 2, 0}; /* the packet that is reported, if any */
+    static const unsigned first[] = {1, 1, 2, 0}; /* the packet of the first finding; 0: none */
     struct bytes bytes = make_early_capture();
     for (unsigned i = 0; i < 4; i++) {
         struct heard heard = {0};
@@ -259,7 +260,7 @@ static void test_selection(const struct bytes *bytes) {
     carry_capture_summary_free(summary);
 }
 
-/* A summary is reused, with room for another number of findings. */
+/* A summary can be reused with room for a different number of findings. */
 static void test_kept(const struct bytes *bytes) {
     static const size_t rooms[] = {1, 3, 3, 0};
     struct carry_capture_summary *summary = carry_capture_summary_create();
@@ -282,7 +283,10 @@ static void test_kept(const struct bytes *bytes) {
 
 /* --- Time --- */
 
-/* Returns whether the spans have no gaps, are no longer than needed, and add up to the counts. */
+/*
+ * Returns whether the spans have no gaps, are not too many, and add up to the counts of all
+ * verdicts except unverifiable, which they do not count.
+ */
 static bool adds_up(const struct carry_capture_summary *summary) {
     uint64_t from, to, end = 0, sums[CARRY_VERDICT_COUNT] = {0};
     bool ok = true;
@@ -328,8 +332,8 @@ static void test_timeline(const struct bytes *bytes, const struct bytes *long_on
 }
 
 /*
- * Finds both sums of a reassembled datagram. Whether the IPv4 checksum of 0 is bad is known only at
- * the end.
+ * Finds both bad sums of a reassembled datagram. Whether the IPv4 checksum of 0 is bad is known
+ * only at the end.
  */
 static void test_tunnel(void) {
     struct bytes bytes = make_tunnel();
@@ -385,7 +389,7 @@ static void test_times(const struct bytes *long_one, unsigned copies) {
 
 /* --- Packets that are judged separately --- */
 
-/* The kept packets that are related to others. */
+/* Copies of packets that are related to other packets. */
 struct relatives {
     struct carry_capture_packet packets[CAPTURE_PACKETS];
     uint8_t data[CAPTURE_PACKETS][256];
@@ -426,7 +430,10 @@ static void add_up(struct sums *sums, const struct carry_capture_summary *summar
     sums->without += sign * (int64_t)totals->without;
 }
 
-/* Checks the packets of a capture from number `from` up to number `to`. */
+/*
+ * Checks the packets of a capture from number `from` up to, but not including, number `to`. Adds
+ * the counts to `sums`, and the related packets to `relatives`.
+ */
 static void add_part(struct sums *sums, const struct bytes *bytes, struct relatives *relatives,
                      uint64_t from, uint64_t to) {
     const struct carry_capture_check_options options = {
@@ -592,7 +599,7 @@ static void test_threads(const struct bytes *bytes, unsigned copies) {
     tap_ok(ok, "any number of threads has the same findings in the same order");
 }
 
-/* The bytes arrive in pieces with pauses: the findings so far are reported during each pause. */
+/* The bytes arrive in pieces with pauses, in which progress is reported. */
 static void test_pieces(const struct bytes *bytes, size_t stride) {
     bool ok = true;
     for (size_t piece = 1; piece < bytes->size && ok; piece += stride) {
@@ -678,7 +685,7 @@ static void test_cancelled(const struct bytes *bytes) {
     tap_ok(ok, "a check can be cancelled at each report of progress");
 }
 
-/* Blocks without packets, in place of packets, are read and can be cancelled too. */
+/* A capture that contains only blocks without packets is read, and the check can be cancelled. */
 static void test_skipped(void) {
     struct bytes bytes = make_skipped(3000000);
     struct heard whole = {0}, cut = {.progress_cancels_at = 3};
@@ -712,8 +719,8 @@ static void test_allocations(const struct bytes *bytes) {
         done = allocations_count() < number;
         allocations_fail_from(0);
         /*
-         * The check continues without some of them: senders of headers, threads, datagrams that are
-         * given up.
+         * Some allocations may fail without an error: those for senders of headers, for threads,
+         * and for datagrams, which are then not reassembled.
          */
         ok = done ? code == CARRY_OK : code == CARRY_ERROR_MEMORY || (code == CARRY_OK && summary);
         carry_capture_summary_free(summary);
@@ -759,7 +766,10 @@ static int add_many(struct carry_capture_checker *checker,
     return carry_capture_checker_add(checker, packets, REPEATED);
 }
 
-/* Adds the packets twice, with a summary that may have been used before. */
+/*
+ * Calls add_many() twice, with a summary that may have been used before. Returns the result of both
+ * calls, or 1 if the results differ or packets are counted wrongly.
+ */
 static int add_again(const struct carry_capture_packet *packet,
                      struct carry_capture_checker *checker, struct carry_capture_summary *summary) {
     int code = carry_capture_checker_begin(checker, summary);
@@ -976,7 +986,7 @@ static void test_order_of_adding(const struct bytes *bytes) {
     tap_ok(TAP_EQ(add_all(checker, bytes, 1), CARRY_ERROR_CANCELLED) && TAP_EQ(heard.count, 2) &&
                TAP_EQ(add_all(checker, bytes, 1), CARRY_ERROR_CANCELLED) && TAP_EQ(heard.count, 2),
            "after cancellation, added packets are not judged");
-    carry_capture_checker_free(checker); /* end was not called */
+    carry_capture_checker_free(checker); /* carry_capture_checker_end() was not called */
     carry_capture_summary_free(summary);
 }
 
@@ -987,7 +997,7 @@ static bool is_said_left(const struct heard *heard) {
     return false;
 }
 
-/* A flag for a sum left to the network card belongs to a frame, not to the reassembled datagram. */
+/* A flag for a sum left to the network card applies to a frame, not to the reassembled datagram. */
 static void test_left_in_fragments(const struct bytes *bytes) {
     struct heard heard = {0};
     const struct carry_capture_check_options options = options_for(&heard, 1);

@@ -82,7 +82,8 @@ static void test_pieces(const struct bytes *bytes, const char *name) {
 
 /*
  * A cut file contains the packets that end before the cut. It is damaged, except where the cut is
- * between records, in `ends` places. Fewer than `unknown` bytes are too few to recognise it.
+ * between records, in `ends` places. Fewer than `unknown` bytes may be too few to recognise the
+ * format.
  */
 static void test_cuts(const struct bytes *bytes, unsigned ends, size_t unknown, const char *name) {
     unsigned found = 0;
@@ -106,7 +107,7 @@ static void test_cuts(const struct bytes *bytes, unsigned ends, size_t unknown, 
            "%s: a capture cut at any byte yields the packets before the cut", name);
 }
 
-/* A source that cannot be rewound keeps its state, and its error is returned again. */
+/* A capture whose source cannot be rewound returns its error again. */
 static void test_final_error(const struct bytes *bytes) {
     const struct bytes cut = {bytes->data, bytes->size - 1};
     struct feed feed = feed_of(&cut);
@@ -287,7 +288,7 @@ static void test_stop(const struct bytes *bytes) {
     bytes_free(&skipped);
 }
 
-/* Reading ends with the window that was read before. */
+/* Reading ends after the packets of the window that was read before the stop. */
 static void test_stopped_file(void) {
     struct bytes bytes = make_long_capture(1000);
     const struct carry_capture_packet *packet;
@@ -359,8 +360,7 @@ static void test_formats(void) {
         enum carry_capture_format format;
         const char *name, *text;
     } files[] = {
-        {"GMBU\0\2", CARRY_CAPTURE_FORMAT_NETMON, "netmon",
-         "not a capture but a Network Monitor file"},
+        {"iptrace", CARRY_CAPTURE_FORMAT_IPTRACE, "iptrace", "not a capture but an iptrace file"},
         {"XCP\0002.002", CARRY_CAPTURE_FORMAT_NETXRAY, "netxray",
          "not a capture but a NetXray or Windows Sniffer file"},
         {"hello", CARRY_CAPTURE_FORMAT_UNKNOWN, "none",
@@ -382,8 +382,8 @@ static void test_formats(void) {
            "a number that is no format is unknown");
 }
 
-/* Tests options whose sizes are too small for them: the bytes after them belong to something
-   else. */
+/* Tests options that are shorter than their values: the bytes after an option must not be read as
+   its value. */
 static void test_short_options(void) {
     static const char file[] = "\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\1\0\0\0" /* a section */
                                "\xff\xff\xff\xff\xff\xff\xff\xff\x1c\0\0\0"
@@ -424,7 +424,7 @@ static void test_second(const struct bytes *pcap) {
     tap_ok(ok, "a second capture is distinguished from damage");
 }
 
-/* Tests padding without a size: it would never end. */
+/* Tests a padding record whose size is 0, which a reader could never get past. */
 static void test_empty_padding(void) {
     static const uint8_t record[64] = {[8] = 48};
     struct carry_capture *capture;
@@ -560,7 +560,10 @@ static void test_all_allocations(const struct bytes *pcapng) {
     bytes_free(&files[1]);
 }
 
-/* Packets of a compressed capture equal those of the capture, with their offsets in it. */
+/*
+ * A compressed capture yields the packets of the plain capture, with their offsets in the plain
+ * capture.
+ */
 static void test_compressed(const struct bytes *plain, struct bytes packed, const char *name) {
     const struct reading whole = read_memory(plain, plain->size);
     const struct reading unpacked = read_memory(&packed, packed.size);
@@ -579,23 +582,27 @@ static void test_compressed(const struct bytes *plain, struct bytes packed, cons
 int main(void) {
     struct bytes pcapng = make_capture(CARRY_CAPTURE_FORMAT_PCAPNG);
     struct bytes pcap = make_capture(CARRY_CAPTURE_FORMAT_PCAP);
-    struct bytes snoop = make_snoop(), erf = make_erf();
+    struct bytes snoop = make_snoop(), erf = make_erf(), netmon = make_netmon();
     test_pieces(&pcapng, "pcapng");
     test_pieces(&pcap, "pcap");
     test_pieces(&snoop, "snoop");
     test_pieces(&erf, "erf");
+    test_pieces(&netmon, "netmon");
     /*
-     * Cuts after the section, both interfaces, and all packets except the last; or after the
-     * header.
+     * A pcapng file can be cut after the section, after either interface, and after any packet
+     * except the last. Other formats have one header, or none, before the packets.
      */
     test_cuts(&pcapng, 3 + CAPTURE_PACKETS - 1, 1, "pcapng");
     test_cuts(&pcap, 1 + CAPTURE_PACKETS - 1, 1, "pcap");
     test_cuts(&snoop, 1 + CAPTURE_PACKETS - 1, 1, "snoop");
-    /* Cuts after a record, and after the header of the next. */
+    /* To recognise ERF, a reader needs a record and the header of the next record. */
     test_cuts(&erf, CAPTURE_PACKETS - 1, 104 + 16, "erf");
+    /* Without the whole table, packets of Network Monitor are not found. */
+    test_cuts(&netmon, 0, 1, "netmon");
     test_final_error(&pcapng);
     test_failing_reads(&pcapng);
     test_failing_reads(&erf);
+    test_failing_reads(&netmon);
     test_position(&pcapng);
     test_source_that_lies();
     test_failing_rewind(&pcapng);
@@ -623,5 +630,6 @@ int main(void) {
     bytes_free(&pcap);
     bytes_free(&snoop);
     bytes_free(&erf);
+    bytes_free(&netmon);
     return tap_done();
 }

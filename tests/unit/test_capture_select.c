@@ -148,8 +148,8 @@ static bool is_packet(const struct carry_capture_packet *a, const struct carry_c
 }
 
 /*
- * Returns whether the copy has the packets of `picked` where they were selected, and all others
- * unchanged.
+ * Returns whether the copy has the packets of `picked` where they were selected, and all other
+ * packets unchanged.
  */
 static bool is_merged(const struct bytes *copy, const struct bytes *before,
                       const struct bytes *picked, unsigned set) {

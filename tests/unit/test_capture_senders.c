@@ -4,53 +4,26 @@
 
 #include <carry/sum.h>
 
-#include "harness/captures.h"
 #include "harness/frame.h"
+#include "harness/session.h"
 #include "harness/tap.h"
 
 #define SENDERS_MAX 4096u /* of IPv4 checksums of 0, see docs/capture.md */
 #define COOKED      113
 #define COOKED2     276
 #define BARE_SCTP   248
+#define RAW         101
 
-/* A check of packets that are added one by one. */
-struct session {
-    struct carry_capture_checker *checker;
-    struct carry_capture_summary *summary;
-    uint64_t packets;
-    uint64_t related[8]; /* the previous packets, for which the last one is related */
-    unsigned related_count;
-};
+#define ONE   0x0a000001u /* 10.0.0.1 */
+#define TWO   0x0a000002u
+#define THREE 0x0a000003u
 
-static bool note_related(void *user, const struct carry_capture_packet *packet) {
-    struct session *session = user;
-    session->related[session->related_count++ % 8] = packet->number;
-    return true;
-}
+/* Link headers with other source addresses than ETHERNET4. */
+#define OTHER_CARD "020000000001 020000000003 0800"
+#define GROUP      "020000000001 030000000002 0800"
 
-static void begin_session(struct session *session, bool alone) {
-    const struct carry_capture_check_options options = {
-        .threads = 1, .kept = 1, .alone = alone, .related = note_related, .user = session};
-    session->summary = carry_capture_summary_create();
-    carry_capture_checker_create(&options, &session->checker);
-    carry_capture_checker_begin(session->checker, session->summary);
-}
-
-static void add_frame(struct session *session, const struct frame *frame) {
-    const struct carry_capture_packet packet = {.data = frame->bytes,
-                                                .captured = frame->size,
-                                                .wire = frame->size,
-                                                .linktype = frame->linktype,
-                                                .number = ++session->packets};
-    carry_capture_checker_add(session->checker, &packet, 1);
-}
-
-static void end_session(struct session *session) {
-    carry_capture_checker_end(session->checker);
-    carry_capture_checker_free(session->checker);
-}
-
-/* Returns the only sender of sums with this verdict. */
+/* Returns the only sender of sums with this verdict. Its `at_most` is 0 if there is not exactly one
+   sender. */
 static struct carry_capture_sender sender_of(const struct session *session, unsigned protocol,
                                              unsigned verdict) {
     struct carry_capture_sender senders[2] = {{.at_most = 0}};
@@ -59,25 +32,25 @@ static struct carry_capture_sender sender_of(const struct session *session, unsi
     return *senders;
 }
 
-/* Returns TCP from 10.`sender` on a link, with an IPv4 checksum of 0. */
-static struct frame *make_header(const char *link, uint32_t linktype, uint32_t sender) {
+/* Returns a TCP frame from this address, with an IPv4 checksum of 0. */
+static struct frame *make_header(const char *link, uint32_t linktype, uint32_t address) {
     struct frame *frame = start(link);
     frame->linktype = linktype;
     const uint32_t ip = put_ip(frame, TCP, 20);
-    const uint8_t address[4] = {10, (uint8_t)(sender >> 16), (uint8_t)(sender >> 8),
-                                (uint8_t)sender};
-    memcpy(frame->bytes + ip + 12, address, sizeof address);
+    set16(frame, ip + 12, address >> 16);
+    set16(frame, ip + 14, address);
     set16(frame, ip + 10, 0);
     put_tcp(frame, &flow4, 0);
     return frame;
 }
 
-/* Like make_header(), with a partial TCP sum: the sender leaves both to its network card. */
-static struct frame *make_left(uint32_t sender) {
-    struct frame *frame = make_header(ETHERNET4, LINK_ETHERNET, sender);
-    const uint8_t *addresses = frame->bytes + 14 + 12;
+/* Like make_header(), with a partial TCP sum: the sender leaves both sums to its network card. */
+static struct frame *make_left(const char *link, uint32_t linktype, uint32_t address) {
+    struct frame *frame = make_header(link, linktype, address);
+    const uint32_t tcp = frame->size - 20;
+    const uint8_t *addresses = frame->bytes + tcp - 8;
     const uint16_t sum = carry_sum_fold(carry_sum_pseudo4(addresses, addresses + 4, TCP, 20, 0));
-    memcpy(frame->bytes + 14 + 20 + 16, &sum, sizeof sum);
+    memcpy(frame->bytes + tcp + 16, &sum, sizeof sum);
     return frame;
 }
 
@@ -98,9 +71,9 @@ static void test_links(void) {
         {"0800 0000 00000001 0001 00 08 0200000000070000", COOKED2, 0, -1},
     };
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct session session = {.packets = 0};
+        struct session session;
         begin_session(&session, false);
-        add_frame(&session, make_header(rows[i].link, rows[i].linktype, 1));
+        add_frame(&session, make_header(rows[i].link, rows[i].linktype, ONE));
         end_session(&session);
         const struct carry_capture_link link =
             sender_of(&session, CARRY_PROTOCOL_IP, CARRY_VERDICT_BAD).link;
@@ -115,11 +88,11 @@ static void test_links(void) {
 }
 
 static void test_two_links(void) {
-    struct session session = {.packets = 0};
+    struct session session;
     begin_session(&session, false);
-    add_frame(&session, make_header(ETHERNET4, LINK_ETHERNET, 1));
-    add_frame(&session, make_header(ETHERNET4, LINK_ETHERNET, 1));
-    add_frame(&session, make_header(ETHERNET "8100 0001 0800", LINK_ETHERNET, 1));
+    add_frame(&session, make_header(ETHERNET4, LINK_ETHERNET, ONE));
+    add_frame(&session, make_header(ETHERNET4, LINK_ETHERNET, ONE));
+    add_frame(&session, make_header(ETHERNET "8100 0001 0800", LINK_ETHERNET, ONE));
     end_session(&session);
     const struct carry_capture_sender sender =
         sender_of(&session, CARRY_PROTOCOL_IP, CARRY_VERDICT_BAD);
@@ -131,7 +104,7 @@ static void test_two_links(void) {
 
 /* SCTP may be captured without IP. */
 static void test_no_address(void) {
-    struct session session = {.packets = 0};
+    struct session session;
     struct frame *frame = start("9c40 1389 12345678 deadbeef 00030008 64617461");
     frame->linktype = BARE_SCTP;
     begin_session(&session, false);
@@ -148,14 +121,14 @@ static void test_no_address(void) {
 
 /* --- IPv4 checksums of 0 --- */
 
-/* The headers precede the evidence that their senders leave such sums to their network cards. */
+/* The headers come before the packets that show that senders leave sums to their network cards. */
 static void test_many(void) {
-    struct session session = {.packets = 0};
+    struct session session;
     begin_session(&session, false);
     for (uint32_t i = 0; i <= SENDERS_MAX; i++)
-        add_frame(&session, make_header(ETHERNET4, LINK_ETHERNET, i));
+        add_frame(&session, make_header(ETHERNET4, LINK_ETHERNET, ONE + i));
     for (uint32_t i = 0; i <= SENDERS_MAX; i++)
-        add_frame(&session, make_left(i));
+        add_frame(&session, make_left(ETHERNET4, LINK_ETHERNET, ONE + i));
     end_session(&session);
     tap_ok(
         TAP_EQ(carry_capture_count(session.summary, CARRY_PROTOCOL_IP, CARRY_VERDICT_BAD), 1) &&
@@ -166,17 +139,85 @@ static void test_many(void) {
     carry_capture_summary_free(session.summary);
 }
 
-static void test_related(void) {
-    static const uint64_t related[] = {1, 2, 5};
-    struct session session = {.packets = 0};
-    begin_session(&session, true);
-    add_frame(&session, make_header(ETHERNET4, LINK_ETHERNET, 1));
-    for (uint32_t i = 0; i < 3; i++)
-        add_frame(&session, make_left(1));
-    add_frame(&session, make_left(2));
+struct sent {
+    const char *link;
+    uint32_t linktype, address;
+};
+
+/* Returns whether a header of 0 is partial or, without `partial`, bad beside `left`, a packet that
+   shows that its sender leaves sums to its network card. It comes before `left` or (`late`) after
+   it. */
+static bool is_judged(const struct sent *header, const struct sent *left, bool late, bool partial) {
+    struct session session;
+    begin_session(&session, false);
+    for (unsigned i = 0; i < 2; i++)
+        add_frame(&session, (i == 1) == late
+                                ? make_header(header->link, header->linktype, header->address)
+                                : make_left(left->link, left->linktype, left->address));
     end_session(&session);
-    tap_ok(TAP_EQ(session.related_count, 3) && TAP_MEMEQ(session.related, related, sizeof related),
-           "the first packet with a sum left to the network card is related to others");
+    const struct carry_capture_summary *summary = session.summary;
+    const bool ok =
+        TAP_EQ(carry_capture_count(summary, CARRY_PROTOCOL_IP, CARRY_VERDICT_PARTIAL),
+               1u + partial) &&
+        TAP_EQ(carry_capture_count(summary, CARRY_PROTOCOL_IP, CARRY_VERDICT_BAD), !partial) &&
+        TAP_EQ(carry_capture_totals(summary)->early, partial && !late);
+    carry_capture_summary_free(session.summary);
+    return ok;
+}
+
+static void test_cards(void) {
+    static const struct {
+        struct sent header, left;
+        bool partial;
+        const char *name;
+    } rows[] = {
+        {{ETHERNET4, LINK_ETHERNET, ONE}, {OTHER_CARD, LINK_ETHERNET, ONE}, true, "one address"},
+        {{"", RAW, ONE}, {"", RAW, ONE}, true, "one address without cards"},
+        {{"", RAW, ONE}, {ETHERNET4, LINK_ETHERNET, ONE}, true, "one address with a card once"},
+        {{ETHERNET4, LINK_ETHERNET, ONE}, {ETHERNET4, LINK_ETHERNET, TWO}, true, "one card"},
+        {{ETHERNET4, LINK_ETHERNET, ONE}, {OTHER_CARD, LINK_ETHERNET, TWO}, false, "two cards"},
+        {{GROUP, LINK_ETHERNET, ONE}, {GROUP, LINK_ETHERNET, TWO}, false, "one group"},
+        {{"", RAW, ONE}, {"", RAW, TWO}, false, "two addresses without cards"},
+        {{"", RAW, ONE}, {"", RAW, 0}, false, "an address beside 0.0.0.0, without cards"},
+    };
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const bool partial = rows[i].partial;
+        bool ok = is_judged(&rows[i].header, &rows[i].left, false, partial);
+        ok &= is_judged(&rows[i].header, &rows[i].left, true, partial);
+        tap_ok(ok, "headers of %s are %s", rows[i].name, partial ? "left" : "not left");
+    }
+}
+
+/* The capturing machine says that the sum of an IPv4 header is left; the TCP sum is good. */
+static void add_said_left(struct session *session) {
+    struct frame *frame = start(ETHERNET4);
+    set16(frame, put_ip(frame, TCP, 20) + 10, 0);
+    put_tcp(frame, &flow4, 0);
+    add_packet(session, (struct carry_capture_packet){.data = frame->bytes,
+                                                      .captured = frame->size,
+                                                      .wire = frame->size,
+                                                      .linktype = frame->linktype,
+                                                      .flags = CARRY_CAPTURE_PACKET_SUM_LEFT,
+                                                      .left_at = 14 + 10});
+}
+
+static void test_related(void) {
+    static const uint64_t related[] = {1, 2, 5, 6, 8, 10};
+    struct session session;
+    begin_session(&session, true);
+    add_frame(&session, make_header(ETHERNET4, LINK_ETHERNET, ONE));
+    for (uint32_t i = 0; i < 3; i++)
+        add_frame(&session, make_left(ETHERNET4, LINK_ETHERNET, ONE));
+    add_frame(&session, make_left(ETHERNET4, LINK_ETHERNET, TWO));
+    for (uint32_t i = 0; i < 2; i++)
+        add_frame(&session, make_left(OTHER_CARD, LINK_ETHERNET, TWO));
+    for (uint32_t i = 0; i < 2; i++)
+        add_frame(&session, make_left("", RAW, THREE));
+    add_said_left(&session);
+    end_session(&session);
+    tap_ok(TAP_EQ(session.related_count, 6) && TAP_MEMEQ(session.related, related, sizeof related),
+           "headers of 0, and the first packets that show that an address or a card leaves sums, "
+           "are related to others");
     carry_capture_summary_free(session.summary);
 }
 
@@ -185,15 +226,13 @@ static void test_related(void) {
  * followed by another frame from which the capture cut off `cut` bytes.
  */
 static bool is_complete_with(const struct frame *frame, uint32_t linktype, uint32_t cut) {
-    struct session session = {.packets = 0};
-    const struct carry_capture_packet packet = {.data = frame->bytes,
-                                                .captured = frame->size - cut,
-                                                .wire = frame->size,
-                                                .linktype = linktype,
-                                                .number = 2};
+    struct session session;
     begin_session(&session, false);
-    carry_capture_checker_add(session.checker, &packet, 1);
-    add_frame(&session, make_left(1));
+    add_packet(&session, (struct carry_capture_packet){.data = frame->bytes,
+                                                       .captured = frame->size - cut,
+                                                       .wire = frame->size,
+                                                       .linktype = linktype});
+    add_frame(&session, make_left(ETHERNET4, LINK_ETHERNET, ONE));
     end_session(&session);
     const bool complete = carry_capture_is_complete(session.summary, CARRY_CAPTURE_WRONG_VERDICTS);
     carry_capture_summary_free(session.summary);
@@ -201,11 +240,11 @@ static bool is_complete_with(const struct frame *frame, uint32_t linktype, uint3
 }
 
 static void test_complete(void) {
-    tap_ok(is_complete_with(make_left(2), LINK_ETHERNET, 0),
+    tap_ok(is_complete_with(make_left(ETHERNET4, LINK_ETHERNET, TWO), LINK_ETHERNET, 0),
            "a check that examined everything is complete");
-    tap_ok(!is_complete_with(make_left(2), 147, 0),
+    tap_ok(!is_complete_with(make_left(ETHERNET4, LINK_ETHERNET, TWO), 147, 0),
            "a check with an unknown link type is incomplete");
-    tap_ok(!is_complete_with(make_left(2), LINK_ETHERNET, 1),
+    tap_ok(!is_complete_with(make_left(ETHERNET4, LINK_ETHERNET, TWO), LINK_ETHERNET, 1),
            "a check with a frame that was cut off is incomplete");
     struct frame *deep = start(ETHERNET "8100");
     for (unsigned i = 0; i < 2 * CARRY_PACKET_SUMS_MAX; i++)
@@ -219,6 +258,7 @@ int main(void) {
     test_two_links();
     test_no_address();
     test_many();
+    test_cards();
     test_related();
     test_complete();
     return tap_done();

@@ -43,7 +43,7 @@ static bool is_same(const struct carry_capture_packet *a, const struct carry_cap
            memcmp(a->data, b->data, a->captured) == 0;
 }
 
-/* Packets of all kinds that the format supports are read back unchanged. */
+/* Packets that differ in size, time and, for pcapng, in other members are read back unchanged. */
 static void test_round_trip(enum carry_capture_format format) {
     struct bowl bowl = {0};
     struct carry_capture_writer *writer = writer_to(&bowl, format);
@@ -76,7 +76,7 @@ static void test_round_trip(enum carry_capture_format format) {
     bytes_free(&bowl.bytes);
 }
 
-/* The bits of epb_flags, by the draft, and the members that a reader derives from them. */
+/* Bits of epb_flags, as the draft of pcapng defines them, and the values that a reader derives. */
 static const struct {
     uint32_t bits, flags, fcs;
 } flag_rows[] = {
@@ -118,7 +118,7 @@ static void test_flags(void) {
     tap_ok(TAP_TRUE(writes) && TAP_TRUE(reads), "flags of packets are those of the draft");
 }
 
-/* Tests a capture without packets, and one that names its writer. */
+/* Tests a capture without packets. */
 static void test_empty(enum carry_capture_format format) {
     struct bowl bowl = {0};
     struct carry_capture_writer *writer = writer_to(&bowl, format);
@@ -137,7 +137,8 @@ static void test_refused(enum carry_capture_format format) {
     struct bowl bowl = {0};
     struct carry_capture_writer *writer = writer_to(&bowl, format);
     struct carry_capture_packet packet = make_packet(), other = make_packet();
-    other.fcs = 32; /* in the first packet: later ones of pcap must have its size anyway */
+    other.fcs =
+        32; /* refused in the first packet: in pcap, later packets must have its `fcs` anyway */
     bool ok = TAP_EQ(carry_capture_writer_add(writer, &other, NULL), CARRY_ERROR_INVALID) &&
               TAP_EQ(carry_capture_writer_add(writer, &packet, NULL), CARRY_OK);
     const size_t before = bowl.bytes.size;
@@ -211,7 +212,7 @@ static void test_options(void) {
     bytes_free(&bowl.bytes);
 }
 
-/* Tests texts of many words, up to the limit of the format. */
+/* Tests texts up to the limit of the format, and longer texts. */
 static void test_long_texts(void) {
     const struct carry_capture_packet packet = make_packet();
     struct carry_capture_writer_options options = {.application = text_of(LENGTH_MAX + 1)};
@@ -261,8 +262,8 @@ static void test_failing_sink(void) {
 }
 
 /*
- * Copies the names of interface blocks in the machine's byte order, each as "NAME
- * ".
+ * Copies the names in interface blocks, which have the machine's byte order. A newline follows each
+ * name; "-" means that a block has no name.
  */
 static void read_names(const struct bytes *bytes, char *names) {
     uint32_t head[2];
@@ -304,7 +305,7 @@ static void test_names(void) {
     bytes_free(&bowl.bytes);
 }
 
-/* Interface Statistics Blocks, by the draft. */
+/* A counter in an Interface Statistics Block, as the draft of pcapng defines it. */
 struct count {
     uint16_t code, size;
     uint64_t count;

@@ -17,7 +17,7 @@
 struct model {
     uint8_t bytes[SIZE];
     bool came[SIZE], known[SIZE];
-    uint32_t cut; /* the first byte that some part lacked */
+    uint32_t cut; /* the index of the first byte that was cut off from a part; SIZE: none */
 };
 
 static struct model make_model(void) {
@@ -49,7 +49,7 @@ static void take_part(struct model *model, const struct part *part) {
         model->cut = known;
 }
 
-/* Returns the index of the first byte that is false. */
+/* Returns the index of the first false element, or SIZE. */
 static uint32_t first_without(const bool *bytes) {
     uint32_t first = 0;
     while (first < SIZE && bytes[first])
@@ -88,7 +88,7 @@ static void test_parts(bool cut) {
     tap_ok(ok, cut ? "parts that were cut are collected" : "parts in any order are collected");
 }
 
-/* Returns whether a part that changes one byte is contradicted. */
+/* Returns whether a part with one changed byte is contradicted exactly if that byte came before. */
 static bool is_contradicted(void) {
     struct content content = carry_content_new(rng_next());
     struct model model = make_model();
@@ -114,8 +114,8 @@ static void test_contradictions(void) {
 }
 
 /*
- * Adds the same parts each time. Returns whether a failed allocation `number` causes a part to be
- * refused.
+ * Adds parts, the same in each call, while allocation `number` and all later ones fail. Returns
+ * whether a part is refused exactly if an allocation has failed.
  */
 static bool is_said(unsigned number) {
     static struct model model;

@@ -39,8 +39,8 @@ static const struct mutant {
 };
 
 /*
- * Checks a mutant in a child process, because mutants may crash, hang or give wrong results.
- * Returns how the child ends.
+ * Runs a mutant's check in a child process, because mutants may crash, hang or give wrong results.
+ * Returns the status of the child, or 0 if the child could not be started.
  */
 static int context_check_ends(const struct mutant *mutant, const struct context_calls *calls) {
     fflush(stdout);

@@ -40,7 +40,7 @@ static const struct keeping {
     {"everything", CHECKED_COMPONENTS},
 };
 
-/* Checks with all combinations of the CPU's components in use. */
+/* Checks with all combinations of the CPU's components in use; a replay tries only some. */
 static struct verdict check_keeping(const struct keeping *keeping) {
     const uint64_t all = CHECKED_COMPONENTS & carry_xstate_enabled();
     struct verdict verdict = {.ok = true};
@@ -64,7 +64,7 @@ static void test_switches(void) {
             tap_skip(carry_xstate_name(i), "this CPU has none, or may not use it");
 }
 
-/* Returns whether all rings work. Without a masked feature, the next best way to save is used. */
+/* Returns whether all rings work. If a feature is masked, another instruction saves registers. */
 static bool ring_works(void) {
     for (size_t i = 0; i < sizeof keepings / sizeof *keepings; i++)
         if (!check_keeping(&keepings[i]).ok)
@@ -128,7 +128,8 @@ static struct start start_state(uint64_t mask) {
 }
 
 /*
- * Returns whether the CPU tracks use. A CPU may report all components as in use, and emulators do.
+ * Returns whether the CPU tracks which components are in use. Emulators, and some CPUs, report all
+ * components as in use.
  */
 static bool tells_use(void) {
     carry_xstate_clean(CARRY_XSTATE_CLEAN_VECTORS);
@@ -158,7 +159,7 @@ static void test_start(void) {
 
 /* Volatile, because the compiler assumes that raise() calls no function of this file. */
 static struct carry_context *volatile interrupted = &there[0];
-static volatile int preempted_to = 1; /* an error, or 0 */
+static volatile int preempted_to = 1; /* the result of carry_context_preempt() */
 
 HANDLER static void on_signal(int number, siginfo_t *info, void *ucontext) {
     (void)number;
@@ -207,7 +208,7 @@ static struct carry_context *return_here(void *argument, uintptr_t value) {
     return value == 0 ? &here : NULL;
 }
 
-/* Checks whether the system's frame contains the state of the CPU. */
+/* Returns the result of a preemption: an error if the signal frame lacks the CPU's state. */
 static int try_preemption(void) {
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
     sigaction(SIGUSR1, &action, NULL);
@@ -322,8 +323,8 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *frame, void *argum
 }
 
 /*
- * Unwinds to the end. A function without a caller is marked as such; a wrong address has no
- * function, and ends the unwinding too.
+ * Returns whether unwinding ends at the function that is marked as having no caller. A wrong return
+ * address is in no function, and would end the unwinding, too.
  */
 static bool unwinds_to_end(void) {
     uintptr_t last = 1;
@@ -375,8 +376,8 @@ static struct carry_context *preempt_back(void *argument, uintptr_t value) {
 }
 
 /*
- * Switches there and back twice, the second time finally; then to a context that a signal has
- * interrupted.
+ * Unwinds at each instruction of switches: to a context and back, to the same context until it
+ * ends, and to a context that a signal has interrupted.
  */
 static void test_unwinding(void) {
     struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests that switches leave x87 out of use on CPUs where one FLDCW would put it in use permanently:
- * on Cascade Lake, replayed.
+ * Tests that switches leave x87 out of use on CPUs where one FLDCW would put it in use permanently.
+ * Cascade Lake is such a CPU: its behaviour is replayed.
  */
 #include "harness/check_context.h"
 #include "harness/replay.h"
@@ -20,9 +20,9 @@
 static const struct row {
     const char *name;
     uint64_t mask;     /* what both contexts keep */
-    uint16_t fcw_here; /* the control words that they set at first */
+    uint16_t fcw_here; /* the first control words of both contexts */
     uint16_t fcw_there;
-    bool starts_in_use;                 /* both execute FNINIT at first */
+    bool starts_in_use;                 /* both contexts execute FNINIT at first */
     bool new_area;                      /* `there` gets an area while it is suspended */
     struct replay_counts executed;      /* in the last turn */
     bool ends_in_use;                   /* whether x87 is in use in `there` in the last turn */

@@ -18,7 +18,7 @@
 
 static const struct effort *effort;
 
-/* Tests the functions that call the chosen kernel, for each kernel that can be chosen. */
+/* Tests the functions that call the chosen kernel, after `kernel` has been chosen. */
 static void test_functions_by(const char *kernel) {
     tap_ok(TAP_EQ(carry_copy_select(kernel), CARRY_OK), "%s is selected", kernel);
     struct verdict verdict =
@@ -32,7 +32,7 @@ static void test_functions_by(const char *kernel) {
     verdict_report(&verdict, "carry_copy_stream by %s: edges", kernel);
 }
 
-/* Functions that move: they must copy rightly, too. */
+/* Kernels for moves, which must pass the checks of copies, too. */
 static const struct {
     const char *name;
     carry_copy_fn *move;
@@ -120,7 +120,7 @@ static void test_first_use(void) {
     tap_ok(TAP_TRUE(child_says(NULL, first_move)) && TAP_TRUE(child_says("all", first_move)),
            "the first move chooses a kernel");
     tap_ok(child_says(NULL, first_patched), "patching sites chooses a kernel");
-    tap_ok(child_says("prefer512", first_call),
+    tap_ok(child_says("prefer512_copies", first_call),
            "512 bits are chosen only where they are preferred");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests `copy`: the forms of kernels that survive faults, with every check, and that they are
- * chosen together.
+ * Tests `copy`: runs every check on the forms of kernels that survive faults. Where a kernel is
+ * chosen, its form must be chosen, too.
  */
 #include <string.h>
 

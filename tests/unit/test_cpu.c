@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests `cpu`: features, masks, and the mask of the environment. */
+/* Tests `cpu`: features, masks, and the mask in the environment. */
 #include <stdio.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static void test_table(void) {
            "unknown names are absent");
 }
 
-/* Compares detection with the compiler's own. */
+/* Compares the detected features with the features that the compiler's runtime detects. */
 static void test_detection(void) {
     for (size_t i = 0; i < feature_count(); i++) {
         const char *name = feature_at(i).name;
@@ -128,10 +128,11 @@ static bool is_gone(const char *const *names) {
 
 static void test_cascade(void) {
     static const char *const with_avx2[] = {
-        "avx2",      "avxvnni",         "avx512bw",     "avx512vl", "avx512vnni",
-        "prefer512", "prefer_multiply", "prefer_masks", NULL};
-    static const char *const with_avx512bw[] = {"avx512bw",  "avx512vl",     "avx512vnni",
-                                                "prefer512", "prefer_masks", NULL};
+        "avx2",      "avxvnni",          "avx512bw",        "avx512vl",     "avx512vnni",
+        "prefer512", "prefer512_copies", "prefer_multiply", "prefer_masks", NULL};
+    static const char *const with_avx512bw[] = {"avx512bw",  "avx512vl",         "avx512vnni",
+                                                "prefer512", "prefer512_copies", "prefer_masks",
+                                                NULL};
     if (strcmp(carry_cpu_arch(), "x86_64")) {
         tap_skip("masks cascade", "%s has no features that build on others", carry_cpu_arch());
         return;
@@ -169,11 +170,10 @@ static void check_preference(const char *name, const char *capability) {
 static void test_preferences(const enum carry_cpu_state *all) {
     const struct {
         const char *name, *capability;
-    } rows[] = {{"prefer512", "avx512bw"},
-                {"prefer_multiply", "avx2"},
-                {"prefer_masks", "avx512vl"},
-                {"early_rep", "erms"},
-                {"fast_xgetbv1", carry_cpu_has("avx") ? "xgetbv1" : "avx"}};
+    } rows[] = {
+        {"prefer512", "avx512bw"},   {"prefer512_copies", "avx512bw"},
+        {"prefer_multiply", "avx2"}, {"prefer_masks", "avx512vl"},
+        {"early_rep", "erms"},       {"fast_xgetbv1", carry_cpu_has("avx") ? "xgetbv1" : "avx"}};
     struct carry_cpu_feature feature;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (find_feature(rows[i].name, &feature))
@@ -249,7 +249,7 @@ static void test_errors_change_nothing(void) {
 
 #define MODEL_BYTES 64
 
-/* Removes blanks at the beginning, at the end, and repeated ones. */
+/* Removes blanks at the beginning and at the end, and reduces repeated blanks to one. */
 static void squeeze_blanks(char *text) {
     size_t used = 0;
     for (const char *p = text; *p; p++)
@@ -306,8 +306,8 @@ static bool call_overrides(void) {
     return masked && carry_cpu_set_mask("") == CARRY_OK && nothing_is_masked();
 }
 
-/* Returns whether a mask that is set before the first use is kept: the host's does not replace
-   it. */
+/* Returns whether a mask that is set before the first use is kept: the host's mask does not
+   replace it. */
 static bool early_call_stands(void) {
     carry_cpu_set_mask("");
     return nothing_is_masked();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests copies and accesses that survive faults. Everything runs twice: with the handlers of
+ * Tests copies and accesses that survive faults. They run twice: with the handlers of
  * carry_fault_acquire(), and without them, where the system copies.
  */
 #include <carry/fault.h>
@@ -67,8 +67,8 @@ static const struct copier copiers[] = {
 static const struct copier *const copiers_end = copiers + sizeof copiers / sizeof *copiers;
 
 /*
- * Copies `good` bytes, and sums them. Checks the bytes left, and that there is one signal if any
- * are left.
+ * Copies and sums `size` bytes, of which only the first `good` can be accessed. Checks the number
+ * of bytes left, and that one signal is raised if there are any.
  */
 static bool copies_as_expected(const struct copier *copier, void *dst, const void *src, size_t size,
                                size_t good) {
@@ -129,8 +129,8 @@ static void test_copies(const struct copier *copier) {
 
 static void test_far_pages(const struct copier *copier) {
     /*
-     * The third of five pages is removed: a page is larger than any vector, and both sides are at
-     * odd places.
+     * The third of five pages is inaccessible. The address in these pages is odd. A page is larger
+     * than any vector.
      */
     size_t size = 5 * 4096;
     unsigned char *from =
@@ -149,8 +149,8 @@ static void test_far_pages(const struct copier *copier) {
 }
 
 /*
- * The target's second page, removed after the copy and before its sum; the copy faults in the
- * third page.
+ * The target's second page, which becomes inaccessible after the copy and before its sum. The copy
+ * faults at the target's third page.
  */
 static unsigned char *vanishing;
 
@@ -224,7 +224,7 @@ static void test_accesses(void) {
            "%s: other sizes are refused", way);
 }
 
-/* Checks the results for any contents of the registers before. */
+/* Checks that the results do not depend on the contents of registers before the call. */
 static void test_accesses_by_calls(void) {
     unsigned char value[8] = {1, 2, 3, 4, 5, 6, 7, 8}, read[8], written[8];
     struct verdict verdict = {.ok = true};
@@ -337,7 +337,8 @@ static int depth_reached(int depth) {
     if (carry_fault_enter(&frame))
         return depth;
     int inner = depth < 3 ? depth_reached(depth + 1) : -1;
-    /* The innermost frame has caught the fault of its code; now this one must catch one. */
+    /* The code in the innermost frame faults; so does the code in each outer frame, once the next
+     * inner frame has caught its fault. */
     if (inner == depth + 1 || depth == 3)
         sink = *nowhere;
     carry_fault_leave(&frame);
@@ -356,7 +357,7 @@ static bool frame_tells(void) {
     return before == 6 && frame.address == (const void *)nowhere && frame.signal == SIGSEGV;
 }
 
-/* Checks a fault at a non-canonical address: the system does not report it, but emulators may. */
+/* Checks a fault at a non-canonical address, which the system does not report; emulators may. */
 static bool frame_tells_none(void) {
     struct carry_fault_frame frame;
     volatile int *const none = (volatile int *)(uintptr_t)(UINT64_C(1) << 62);
@@ -423,7 +424,7 @@ static stack_t use_alternate_stack(void) {
     return old;
 }
 
-/* A signal's frame may be larger than the checked stack: those of AArch64 and AVX-512 are. */
+/* Signal frames of AArch64 and AVX-512 are larger than the checked stack, so another is used. */
 static void test_frames_keep_registers(void) {
     struct verdict verdict = {.ok = true};
     if (fault_under_valgrind()) {
@@ -519,7 +520,7 @@ static bool others_are_called(void) {
     sigaction(SIGSEGV, &action, NULL);
     bool ok = carry_fault_acquire() == CARRY_OK;
     ok = ok && carry_copy_try(to, page, 8) == 8 && others == 0;
-    *(volatile unsigned char *)page = 1; /* a fault for the other handler: that maps the page */
+    *(volatile unsigned char *)page = 1; /* faults, and the other handler makes the page writable */
     ok = ok && others == 1 && *page == 1;
     carry_fault_release();
     sigaction(SIGSEGV, NULL, &after);
@@ -579,8 +580,10 @@ static bool dies_of_fault(void) {
     return true;
 }
 
-/* Counts calls of a handler for one signal. Such a handler assumes that it is no longer installed
-   when the fault repeats. */
+/*
+ * The number of calls of a handler that is installed for one signal only (SA_RESETHAND). The fault
+ * repeats after the first call, but the handler must not be called again.
+ */
 static unsigned *once_called;
 
 static void on_first_fault(int signal) {
@@ -625,8 +628,10 @@ static void note_code(int signal, siginfo_t *info, void *context) {
     code_seen = info->si_code;
 }
 
-/* Sends the error to this process. An emulator that the error kills may print text like TAP: it
-   goes to the standard error. */
+/*
+ * Sends the error to this process. An emulator that the error kills may print text like TAP, so
+ * standard output is replaced by standard error.
+ */
 static void send_error(void) {
     dup2(STDERR_FILENO, STDOUT_FILENO);
     siginfo_t info = {.si_signo = error->signal, .si_code = error->code};
@@ -718,7 +723,7 @@ static void test_others(void) {
     test_sanitizer();
 }
 
-/* Runs under valgrind only as `test_fault none`, for its tool of that name: this tool reports no
+/* Runs under valgrind only as `test_fault none`, for valgrind's tool of that name, which reports no
    errors. */
 int main(int argc, char **argv) {
     effort = effort_chosen();

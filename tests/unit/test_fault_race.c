@@ -2,8 +2,8 @@
 /*
  * Tests copies that survive faults while other threads remove pages and return them: bytes after
  * the copied ones must be unchanged. check_copies_races() removes pages between two instructions;
- * here this also happens within one. Then the registers of `rep movsb` may not count the last byte
- * that it has stored, so no copy that survives may contain this instruction.
+ * here, pages also disappear during an instruction. The registers of `rep movsb` may then not count
+ * the last byte that it has stored, so copies that survive faults must not contain it.
  */
 #include <carry/fault.h>
 #include <carry/sum.h>
@@ -24,7 +24,7 @@
 #define AREA_BYTES (PAGES * PAGE_BYTES)
 #define MARGIN     ((size_t)64)
 #define UNTOUCHED  0xa5
-#define PEERS      2 /* a single one would cause such races much more rarely */
+#define PEERS      2 /* a single peer would cause such races much more rarely */
 
 /* --- Instructions that may fault --- */
 
@@ -37,7 +37,7 @@ static const unsigned char *instruction_of(const struct carry_fault_row *row) {
     return (const unsigned char *)&row->instruction + row->instruction;
 }
 
-/* Returns whether the code is a repeated MOVS or STOS of bytes or words, with or without REX. */
+/* Returns whether the code is a repeated MOVS or STOS, with or without REX. */
 static bool is_repeated_string(const unsigned char *code) {
     if (*code != 0xf2 && *code != 0xf3)
         return false;

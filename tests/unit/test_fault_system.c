@@ -128,8 +128,8 @@ static bool copies_without_pipes(void) {
 }
 
 /*
- * Checks copies where no system call can determine which memory is readable: none ends the
- * process, and each returns an error.
+ * Checks copies where no system call can determine which memory is readable: nothing is copied
+ * until carry_fault_acquire() has installed handlers, which may be refused.
  */
 static bool says_that_nothing_copies(void) {
     char from[16] = "readable", to[16] = "";
@@ -151,8 +151,8 @@ static __attribute__((noinline)) size_t copy_eight(void) {
     return carry_copy_try(to, "seven b", sizeof to);
 }
 
-/* Copies in a cancelled thread. It must not end before the first point of cancellation after the
-   copy. */
+/* Copies in a cancelled thread. The thread must not end before the first point of cancellation
+   after the copy. */
 static void *copy_cancelled(void *unused) {
     pthread_cancel(pthread_self());
     left_by_cancelled = copy_eight();

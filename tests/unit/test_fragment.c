@@ -15,8 +15,8 @@
 static struct carry_packet_fragment found;
 
 /*
- * Checks that carry_packet_check_fragment() lists the same sums as carry_packet_check(), and the
- * same fragment as without room for sums.
+ * Checks that carry_packet_check_fragment() lists the same sums as carry_packet_check(), and finds
+ * the same fragment with and without room for sums.
  */
 static bool agrees_with_check(const struct carry_frame *view) {
     static struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX], both[CARRY_PACKET_SUMS_MAX];
@@ -37,8 +37,8 @@ static bool find_fragment(const struct frame *frame, uint32_t captured) {
     return found.version != 0;
 }
 
-/* Checks every cut: a cut frame has the same result once the headers are complete, and none
-   before. */
+/* Checks every cut: a cut frame has the result of the whole frame if its headers are complete, and
+   otherwise no result. */
 static bool cuts_agree(const struct frame *frame, const struct carry_packet_fragment *whole) {
     for (uint32_t captured = 0; captured < frame->size; captured++) {
         bool is_there = whole && captured >= whole->content_offset;
@@ -56,8 +56,10 @@ static void expect_none(const struct frame *frame, const char *name) {
            name);
 }
 
-/* Checks the fragment in a frame. `expected` is "version identification protocol: place+size", with
-   "..." where more follow. */
+/*
+ * Checks the fragment in a frame. `expected` is "version identification protocol: place+size",
+ * followed by "..." if it is not the last fragment.
+ */
 static void expect_fragment(const struct frame *frame, const char *expected, const char *name) {
     char text[100] = "none";
     if (find_fragment(frame, frame->size))
@@ -70,7 +72,7 @@ static void expect_fragment(const struct frame *frame, const char *expected, con
     tap_ok(TAP_TRUE(ok) && TAP_TRUE(cuts_agree(frame, &whole)), "%s", name);
 }
 
-/* Returns 16 bytes of UDP in the fragment that `field` describes. */
+/* Returns a frame with 16 bytes of UDP in a fragment; `field` contains its flags and its place. */
 static struct frame *start_ip(const char *link, uint32_t field) {
     struct frame *frame = start(link);
     uint32_t ip = put_ip(frame, UDP, 16);
@@ -199,7 +201,7 @@ static void test_scope(void) {
 
 enum { GRE = 47 };
 
-/* Appends what a link or a tunnel carries: a fragment of IPv4. */
+/* Appends a fragment of IPv4, the content of a link or a tunnel. */
 static void put_fragment(struct frame *frame) {
     uint32_t ip = put_ip(frame, UDP, 16);
     set16(frame, ip + 6, MORE);
@@ -231,7 +233,8 @@ static uint32_t scope_in_gre(const char *header) {
 }
 
 /*
- * Returns a tunnel over UDP. GTP contains its own length, in the 16 bits after its first two bytes.
+ * Returns a frame of a tunnel over UDP. Sets the lengths of IP and UDP, and that in the header of
+ * GTP.
  */
 static struct frame *start_in_udp(const char *link, uint16_t port, const char *header) {
     struct frame *frame = start(link);
@@ -258,8 +261,10 @@ static uint32_t scope_in_udp(uint16_t port, const char *header) {
     return scope_in_udp_behind(ETHERNET4, port, header);
 }
 
-/* Checks that scopes differ: `a` and `other` are those of two tunnels, `same` is that of `a` with
-   another field changed. */
+/*
+ * Compares scopes of two tunnels. `a` and `other` must differ. `same` must equal `a`: it is the
+ * scope of the same tunnel after a change that does not concern the tunnel's identity.
+ */
 static void expect_scopes(uint32_t a, uint32_t same, uint32_t other, const char *name) {
     tap_ok(TAP_TRUE(a) && TAP_EQ(a, same) && TAP_NE(a, other), "%s are scopes", name);
 }
@@ -350,7 +355,10 @@ static void test_scopes_in_aggregates(void) {
                   "VLANs and tunnels around an A-MSDU, but not those in another packet of it,");
 }
 
-/* Returns the scope of a fragment in IP in IP, with another address at `changed`, if not 0. */
+/*
+ * Returns the scope of a fragment in IP in IP. Unless `changed` is 0, the byte at this offset of
+ * the outer header has another value.
+ */
 static uint32_t scope_between(bool version6, uint32_t changed) {
     struct frame *frame = start(version6 ? ETHERNET6 : ETHERNET4);
     uint32_t outer = version6 ? put_ipv6(frame, 4, 36) : put_ip(frame, 4, 36);
@@ -368,7 +376,7 @@ static void test_scopes_of_tunnel_ends(void) {
     }
 }
 
-/* Checks that of the 32 bits at `offset`, exactly those in `mask` change the scope. */
+/* Checks that each bit of `mask`, among the 32 bits at `offset`, changes the scope. */
 static void expect_bits(struct frame *frame, uint32_t offset, uint32_t mask, const char *name) {
     const uint32_t scope = scope_of(frame);
     bool ok = scope;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests that the checks catch their mutants. Each check has one. */
+/* Tests that the checks catch their mutants. Each check has at least one. */
 #include <string.h>
 
 #include <carry/cpu.h>

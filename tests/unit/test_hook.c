@@ -30,7 +30,7 @@
 #include "hook/stub.h"
 #include "unit/hook/check.h"
 
-/* Functions with an entry: none is cloned, because a clone would have its own entry. */
+/* Gives a function an entry to patch. Prevents clones, which would have entries of their own. */
 #ifdef __clang__
 #define ENTRY __attribute__((noinline, patchable_function_entry(5)))
 #else
@@ -346,7 +346,7 @@ static void test_foreign(void) {
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
 }
 
-/* Tests a function that is not bound yet, one with a version, and an IFUNC. */
+/* Tests an IFUNC, which may not be bound yet, and a function with a version. */
 static void test_unbound(void) {
     struct wanted wanted = find_place("libhook_callee.so", "memcpy");
     struct carry_hook hook = {
@@ -366,13 +366,13 @@ static void test_unbound(void) {
     } else {
         tap_skip("an IFUNC of a shared object", "a sanitizer calls another function for it");
     }
-    struct wanted versioned = find_place("", "sched_yield"); /* no other hook replaces this one */
+    struct wanted versioned = find_place("", "sched_yield"); /* no other test hooks it */
 #ifdef __GLIBC__
     const char *expected = "GLIBC_";
 #else
     const char *expected = "";
 #endif
-    /* Objects compiled with a PLT and without one need a slot each. */
+    /* There may be two slots: for object files compiled with a PLT, and for others. */
     tap_ok(TAP_GE(versioned.count, 1) &&
                TAP_TRUE(!strncmp(versioned.place.version, expected, strlen(expected))),
            "versions are reported: %s", versioned.place.version);
@@ -523,7 +523,7 @@ static void test_nested(void) {
     carry_hook_detach(&other);
 }
 
-/* Change the arguments and the result, as callbacks may. */
+/* Changes an argument, as callbacks may. */
 static void change_arguments(const struct carry_hook_place *place, struct carry_thunk_call *call,
                              void *user) {
     (void)place, (void)user;
@@ -817,7 +817,7 @@ static void test_scopes(void) {
 
 /* --- Refused system calls --- */
 
-/* Chooses a call of the program, then those of an object whose slots are writable. */
+/* Selects one call of the program, and the calls of an object whose slots are writable. */
 static bool wants_some(const struct carry_hook_place *place, void *user) {
     (void)user;
     return is_object(place->object, "libhook_callee.so")
@@ -834,7 +834,7 @@ static bool nothing_changes(int expected) {
            !carry_hook_detach(&hook);
 }
 
-/* Attaches a hook without files in memory, where memory cannot be both writable and executable. */
+/* Attaches a hook without memfd_create(), where no memory can be both writable and executable. */
 static bool without_files(void) {
     static const struct sandbox_rule rules[] = {
         {SYS_memfd_create, EPERM, 0, 0, 0},
@@ -851,7 +851,7 @@ static bool without_text(void) {
     return sandbox_filter(rules, 2) && nothing_changes(CARRY_ERROR_PERMISSION);
 }
 
-/* Attaches hooks where the protection of pages cannot change, as for sealed pages. */
+/* Attaches hooks where pages cannot become writable, as if they were sealed. */
 static bool without_protection(void) {
     struct carry_hook first = {.object = "", .symbol = "callee_add", .enter = count_enter};
     static const struct sandbox_rule rules[] = {{SYS_mprotect, EPERM, 2, PROT_WRITE, PROT_WRITE}};
@@ -879,7 +879,7 @@ static bool entry_stays(int expected) {
            !enters && !hook.attached && !hook.points && !carry_hook_detach(&hook);
 }
 
-/* Checks that a commit leaves sites to their keys where no way to write text is allowed. */
+/* Checks that an entry remains unchanged where no way to write text is allowed. */
 static bool without_writers(void) {
     static const struct sandbox_rule rules[] = {{SYS_pwrite64, EPERM, 0, 0, 0},
                                                 {SYS_memfd_create, EPERM, 0, 0, 0},
@@ -1003,8 +1003,8 @@ static struct told entries_told(void) {
     return told;
 }
 
-/* Checks that a list contains each entry once. Linkers may leave entries of removed functions in
-   it, so others must be ignored. */
+/* Checks that a list contains each entry once. Linkers may leave addresses of removed
+   functions in it, so addresses without an entry must be ignored. */
 static bool lists_what_there_is(void) {
     static uint8_t data[8];
     carry_hook_unregister(&(uintptr_t){0});
@@ -1029,8 +1029,8 @@ static bool hooks_function(int (*function)(void)) {
 }
 
 /*
- * Registers an object whose text begins with an entry, and ends with the beginning of one. It is
- * far from the program, so that the program's stubs cannot be used.
+ * Registers an object whose text begins with an entry, and ends with the first bytes of another
+ * entry. The object is far from the program, so that it cannot use the program's stubs.
  */
 static bool knows_where_text_ends(void) {
     void *handle = dlopen(bare, RTLD_NOW | RTLD_LOCAL);
@@ -1042,7 +1042,7 @@ static bool knows_where_text_ends(void) {
            hooks_function(function);
 }
 
-/* Hooks two objects in one call. */
+/* Hooks entries in two objects that are far from each other by one call. */
 static bool reaches_far_objects(void) {
     void *handle = dlopen(bare, RTLD_NOW | RTLD_LOCAL);
     int (*function)(void) = handle ? (int (*)(void))dlsym(handle, "bare_first") : NULL;
@@ -1073,7 +1073,7 @@ static bool allowed_once_applied(void) {
            !carry_hook_detach(&hook) && ok;
 }
 
-/* On an architecture where one instruction becomes a jump, the others are never written. */
+/* Where one NOP of an entry becomes a jump, the other NOPs are never written. */
 static void test_quiet(void) {
     if (carry_entry_nops((const uint8_t *)entries_told().places[0].address) == 1) {
         tap_skip("several NOPs remain while threads run", "an entry is one NOP");
@@ -1096,7 +1096,7 @@ static uint32_t word_at(const struct carry_hook_place *place) {
     return word;
 }
 
-/* No other hook gets the places before the last callback has returned. */
+/* No other hook can take over the places until the last callback has returned. */
 static void test_going(const struct carry_hook_place *place, int (*attach)(struct carry_hook *),
                        void *(*call)(void *)) {
     struct carry_hook hook = {
@@ -1165,7 +1165,10 @@ static bool hooks_plugin(struct carry_hook *hook, const struct loaded *loaded) {
            enters == 1;
 }
 
-/* Unloads a plugin while it is hooked: its points must remain unused until the hook is detached. */
+/*
+ * Unloads a plugin while it is hooked. Its hook points must not be used again until the hook is
+ * detached.
+ */
 static void test_plugin_again(void) {
     const size_t before = entries_told().count;
     struct carry_hook old = {.enter = count_enter}, new = {.enter = count_enter};
@@ -1312,8 +1315,9 @@ static bool commit_often(void) {
 }
 
 /*
- * Commits while the library's own calls are hooked: a callback must not run into a guard set by
- * this thread, or by one that handles its trap.
+ * Commits while the library's own calls are hooked, and the callbacks run a site that changes. A
+ * callback must not run into a guard that its own thread has set, and must not run into any guard
+ * while its thread handles a trap.
  */
 static bool commits_under_hooks(void) {
     struct carry_hook hook = {.object = "", .wants = is_by_plt, .enter = run_branch};

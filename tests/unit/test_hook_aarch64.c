@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests hooks on AArch64 of functions that do not follow the base procedure call standard: callees
- * whose symbol is marked so, and all entries.
+ * whose symbols are marked as such, and all entries, which may belong to any function.
  */
 #include <carry/hook.h>
 #include <dlfcn.h>
@@ -51,7 +51,7 @@ static void test_variant(bool leaves) {
     verdict_report(&verdict, "its calls keep all registers without a hook");
 }
 
-/* A base-standard callee costs less, because its caller relies on fewer registers. */
+/* Hooks of base-standard callees cost less, because callers rely on fewer preserved registers. */
 static void test_base(void) {
     struct carry_hook hook = {.symbol = "whole_entry", .enter = note_enter};
     tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(hook.attached, 1),

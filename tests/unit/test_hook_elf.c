@@ -45,7 +45,7 @@ static size_t end_of(const ElfW(Phdr) * segment) {
     return segment->p_vaddr + segment->p_memsz;
 }
 
-/* Copies a loaded segment; the copy is readable and writable, also for text. */
+/* Copies a loaded segment. The copy can be read and written, even if the segment is text. */
 static void copy_segment(const struct dl_phdr_info *info, const ElfW(Phdr) * segment) {
     size_t low = segment->p_vaddr & ~(PAGE_BYTES - 1);
     size_t high = (end_of(segment) + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
@@ -106,7 +106,10 @@ static bool make_copy(void) {
     return true;
 }
 
-/* The results: kinds of imports, and whether the object searches itself first. */
+/*
+ * The results of read_all(): numbers of imports, the length of the longest symbol with its version,
+ * and whether the object searches itself first.
+ */
 static size_t imports, longest, constant, versioned, unbound;
 static bool own_first;
 
@@ -137,7 +140,7 @@ static bool reader_survives(void) {
     return false;
 }
 
-/* Replaces one word of a part. */
+/* Replaces 1, 2, 4 or 8 bytes of a part. */
 static void damage_word(uint8_t *at) {
     static const uint64_t words[] = {0, 1, 7, 0xffff, UINT32_MAX, UINT64_MAX, UINT64_C(1) << 63};
     uint64_t word = words[rng_below(sizeof words / sizeof *words)];
@@ -192,7 +195,7 @@ static ElfW(Verneed) * find_versions(void) {
     return entry ? (ElfW(Verneed) *)address_in(entry) : NULL;
 }
 
-/* The dynamic linker vouches for segments, but even wrong ones must not cause endless loops. */
+/* Tests version tables that point outside, or to themselves: these must not cause endless loops. */
 static void test_circles(void) {
     ElfW(Verneed) *need = find_versions();
     if (!need) {
@@ -213,8 +216,8 @@ static void test_circles(void) {
 #define VERSIONS_MAX 65536 /* the number of possible version indices */
 
 /*
- * Puts the object's versions, after `before` others without a number, over the end of its text:
- * nothing executes it.
+ * Writes `before` versions without a number and then the object's own versions over the end of the
+ * copied text, which nothing executes.
  */
 static void put_versions(ElfW(Verneed) * need, ElfW(Vernaux) * list, size_t before) {
     const ElfW(Vernaux) *version = (ElfW(Vernaux) *)((uint8_t *)need + need->vn_aux);
@@ -258,7 +261,10 @@ static void test_no_dynamic(void) {
     *dynamic = before;
 }
 
-/* Turns an irrelevant entry into a symbolic flag, unless the object has one. */
+/*
+ * Tests the two marks of a symbolic object: DF_SYMBOLIC in DT_FLAGS, and DT_SYMBOLIC. Replaces an
+ * irrelevant entry if the object has no DT_FLAGS.
+ */
 static void test_symbolic(void) {
     ElfW(Dyn) *entry = find_entry(DT_FLAGS) ? find_entry(DT_FLAGS) : find_entry(DT_SONAME);
     const ElfW(Dyn) before = *entry;
@@ -275,7 +281,7 @@ static void test_symbolic(void) {
     *entry = before;
 }
 
-/* Tests pages that are read-only after relocation: all, a part of one, fewer than none. */
+/* Tests segments that are read-only after relocation: all, a part of a page, a negative size. */
 static void test_constant(void) {
     ElfW(Phdr) *constants = find_segment(PT_GNU_RELRO, 0);
     if (!constants) {
@@ -315,8 +321,8 @@ static bool holds_tables(const ElfW(Phdr) * segment) {
 }
 
 /*
- * A slot points to text. In readable text it is bound unless it points to a binder; in unreadable
- * text it may point to one.
+ * A slot that points to readable text is bound unless code there calls the binder. Unreadable text
+ * may contain such code, so a slot that points to it counts as not bound.
  */
 static void test_unreadable_text(void) {
     ElfW(Phdr) *text = find_segment(PT_LOAD, PF_R | PF_X);

@@ -29,7 +29,7 @@ static const struct mutant {
     {"chain", BROKEN_HOOK_CHAIN, keeps_registers},
     {"left_behind", BROKEN_HOOK_LEFT_BEHIND, hook_goes},
     {"past_end", BROKEN_HOOK_PAST_END, stops_at_end},
-#ifdef __x86_64__ /* elsewhere one instruction changes, and the others never do */
+#ifdef __x86_64__ /* on other architectures, only one NOP of an entry changes */
     {"not_quiet", BROKEN_HOOK_NOT_QUIET, hook_waits_for_quiet},
 #endif
 };

@@ -14,7 +14,7 @@ extern "C" {
 
 namespace {
 
-/* How many allocations of C++ succeed; -1: all. */
+/* The number of allocations of C++ that succeed; -1: all. */
 int pieces_left = -1;
 
 } // namespace

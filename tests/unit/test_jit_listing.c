@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests what profilers and debuggers learn about functions made at run time.
+ * Tests the information that profilers and debuggers get about functions made at run time.
  *
  * usage: test_jit_listing [crash]     `crash` crashes in such a function, called by
  * die_in_function()
@@ -61,7 +61,7 @@ static int lines_like(const char *expected) {
 }
 
 /*
- * Returns how many lines of the map describe this function, with this name and the right addresses.
+ * Returns how many lines of the map describe `jit`, with its address, its size and `name`.
  */
 static int lines_for(const struct carry_jit *jit, const char *name) {
     char expected[LINE_BYTES];
@@ -80,7 +80,7 @@ static bool child_has_a_map_of_its_own(void) {
     return !unlink(map_path()) && ok;
 }
 
-/* A line of another program. */
+/* A line that another code generator wrote. */
 static const char foreign_line[] = "1000 10 foreign\n";
 
 static bool write_map(time_t seconds_ago) {
@@ -119,8 +119,8 @@ static bool child_keeps_what_is_newer(void) {
 
 static const struct carry_jit *kept;
 
-/* Makes a function in a cancelled thread. It must not end before the first point of cancellation
-   after the file accesses. */
+/* Makes a function in a cancelled thread. The thread must not end before the first point of
+   cancellation after the file accesses. */
 static void *make_cancelled(void *unused) {
     pthread_cancel(pthread_self());
     int error = carry_jit_list(CARRY_JIT_PERF);

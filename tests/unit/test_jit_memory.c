@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests functions made at run time: their pages, handles, threads, forks, and systems that refuse.
+ * Tests functions made at run time: their pages, handles, threads, forks, and refused system calls.
  */
 #include <carry/cpu.h>
 #include <carry/jit.h>
@@ -37,7 +37,7 @@
 
 static unsigned char data[8 * SIZES];
 
-/* Returns specs that differ in size and alignment: no two below DISTINCT are equal. */
+/* Returns a spec. Indices below DISTINCT yield specs that differ in size or multiple. */
 static struct carry_jit_sum_spec spec_of(size_t index) {
     size_t size = 8 * (index % SIZES + 1);
     return (struct carry_jit_sum_spec){.min_size = size,
@@ -207,8 +207,8 @@ static void test_mask(void) {
 /* --- Memory --- */
 
 /*
- * Returns whether an emulator or a checker runs this process: its own pages and mappings are
- * counted too.
+ * Returns whether QEMU or valgrind runs this process: their own pages and mappings would be
+ * counted, too.
  */
 static bool is_emulated(void) {
     char name[16] = "";
@@ -387,8 +387,8 @@ static bool works_by_file(void) {
     return sandbox_filter(no_new_text, 1) && all_work(20);
 }
 
-/* Returns whether makers fail and leave no memory mapped. Checkers map memory themselves, valgrind
-   sometimes while it translates. */
+/* Returns whether makers fail and leave no memory mapped. Mappings are not compared under checkers,
+   which map memory themselves. */
 static bool is_refused(void) {
     const struct carry_jit *jit = (const struct carry_jit *)data;
     bool is_checked = fault_under_asan() || fault_under_valgrind();
@@ -400,7 +400,7 @@ static bool is_refused(void) {
            (is_checked || mapping_count() <= maps);
 }
 
-/* Returns whether PR_SET_MDWE works. Valgrind's own code is on writable and executable pages. */
+/* Returns whether PR_SET_MDWE works. It would break valgrind, whose own code is writable. */
 static bool has_mdwe(void) {
     return !fault_under_valgrind() && !prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0);
 }
@@ -440,7 +440,10 @@ static size_t address_space(void) {
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Makes functions until memory is exhausted, then releases all. Sets *made to their number. */
+/*
+ * Makes functions until one fails, then releases all. Sets *made to their number. Returns whether
+ * the cause of the failure was a lack of memory.
+ */
 static bool fills_memory(size_t *made) {
     static const struct carry_jit *held[DISTINCT];
     size_t count = 0;

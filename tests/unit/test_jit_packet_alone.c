@@ -38,7 +38,7 @@ static struct carry_frame view_stacked(const struct stacked *frame,
     return (struct carry_frame){frame->bytes, frame->size - cut, frame->size, spec->linktype, 0};
 }
 
-/* Leaves the innermost sum to the network card, as senders do, with no UDP sum around tunnels. */
+/* Makes the innermost sum partial, as senders do, and sets the UDP sums around it to 0. */
 static void leave_to_card(struct stacked *frame, const struct carry_jit_packet_spec *spec) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     const struct carry_frame all = view_stacked(frame, spec, 0);
@@ -78,7 +78,7 @@ static void test_check(const struct stack *stack, const struct carry_jit *jit) {
     expect_calls(jit, &all, 0, stack->name, "an offloaded frame");
 }
 
-/* Only the compiled function computes the final values of UDP sums around each other. */
+/* Fills in a frame. If UDP tunnels are nested, the compiled function must compute the sums. */
 static void test_fill(const struct stack *stack, const struct carry_jit *jit) {
     static struct stacked frame;
     unsigned expected = count_tunnels(&stack->spec) > 1;

@@ -83,8 +83,8 @@ static struct verdict check_size(size_t size, uint32_t vector_bits, uint32_t fla
 }
 
 /*
- * Returns the next size: at level short not every one, because emulators must translate each
- * function.
+ * Returns the next size to test. At level short, some sizes are skipped, because emulators must
+ * translate each function.
  */
 static size_t next_size(size_t size) {
     const bool some = effort_is_short() && size >= SPARSE_FROM;
@@ -179,6 +179,29 @@ static void test_way(const struct way *way) {
     carry_cpu_set_mask("");
 }
 
+/* --- Ranges by the chosen kernel, which may sum some of their sizes --- */
+
+static void test_kernel(const struct carry_sum_kernel *kernel) {
+    const struct way any = {"", 0};
+    char name[80];
+    snprintf(name, sizeof name, "with the kernel %s", kernel->name);
+    if (kernel->missing) {
+        tap_skip(name, "this CPU lacks it");
+        return;
+    }
+    carry_sum_select(kernel->name);
+    test_ranges(&any, 0, name);
+    strcat(name, ", copies");
+    test_ranges(&any, CARRY_JIT_COPY, name);
+}
+
+static void test_kernels(void) {
+    struct carry_sum_kernel kernel;
+    for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
+        test_kernel(&kernel);
+    carry_sum_select(NULL);
+}
+
 /* --- Specs --- */
 
 struct mistake {
@@ -224,7 +247,7 @@ static void test_mistakes(void) {
         test_mistake(&mistakes[i]);
 }
 
-/* Masked features are not used, whatever the spec demands. */
+/* A spec that demands masked features is refused. */
 static void test_lacking(void) {
     const struct carry_jit_sum_spec spec = {.max_size = 64, .vector_bits = 512};
     const struct carry_jit before, *jit = &before;
@@ -234,7 +257,7 @@ static void test_lacking(void) {
     carry_cpu_set_mask("");
 }
 
-/* Starts from any partial sum, with no bytes. */
+/* Tests a function that sums no bytes: it returns the partial sum that it is given. */
 static void test_nothing(void) {
     const struct carry_jit_sum_spec spec = {.result = CARRY_JIT_PARTIAL};
     const struct carry_jit *jit;
@@ -260,5 +283,6 @@ int main(void) {
     test_nothing();
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         test_way(&ways[i]);
+    test_kernels();
     return tap_done();
 }

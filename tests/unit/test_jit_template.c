@@ -34,7 +34,7 @@ static const struct mutant {
     {"rounds", BROKEN_TEMPLATE_ROUNDS},
 };
 
-/* Returns the first failure of a mutant, for any stack. */
+/* Returns the failure of a mutant with the first stack that reveals it. */
 static struct verdict check_mutant(enum broken_template mutant) {
     struct verdict verdict = {.ok = true};
     broken_template(mutant);
@@ -197,7 +197,7 @@ static void test_sctp(void) {
         carry_jit_release(jit);
 }
 
-/* Compares addresses of functions: equal plans share a function, different ones do not. */
+/* Compares handles of functions: equal plans share a function, different ones do not. */
 static void test_sharing(void) {
     const struct carry_jit *jits[4];
     struct carry_jit_field fields[] = {{26, 4}, {26, 4}, {26, 4}, {30, 4}};

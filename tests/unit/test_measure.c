@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests the statistics of `carry bench` with chosen samples: quiet, noisy, and of no time at all.
+ * Tests the statistics of `carry bench` with chosen samples: quiet ones, disturbed ones, and times
+ * of nearly 0.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -114,7 +115,7 @@ static void test_differences(void) {
     tap_ok(taken == 0, "a negative difference counts as 0: %g", taken);
 }
 
-/* Tests the delay that a commit adds to another thread, in units of 1,000,000 ns. */
+/* Tests the delay that a commit adds to another thread. */
 static void test_delays(void) {
     static const struct {
         const char *name;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests all public functions that name or describe a value, by the one rule of <carry/base.h>. */
+/*
+ * Tests all public functions that name or describe a value, by the rule in <carry/base.h>, and the
+ * version.
+ */
 #include <carry/capture.h>
 #include <carry/carry.h>
 
@@ -30,8 +33,8 @@ static const char *patch_reason_name(unsigned number) {
     return carry_patch_reason_name((enum carry_patch_reason)number);
 }
 
-/* The number of a repair's own reasons. In the enumeration, those of datagrams follow after a
-   gap. */
+/* The number of a repair's own reasons. In the enumeration, the reasons of datagrams follow after
+   a gap. */
 #define LEFT_OWN (CARRY_CAPTURE_LEFT_WRITTEN + 1)
 
 static unsigned left_of(unsigned number) {
@@ -75,7 +78,8 @@ static const struct naming {
 };
 
 /*
- * Returns whether the name is not empty, the same pointer each time, and different from all others.
+ * Returns whether the name is not empty or "unknown", the same pointer each time, and different
+ * from the names of all smaller numbers.
  */
 static bool is_named(const struct naming *naming, unsigned number) {
     const char *name = naming->name(number);

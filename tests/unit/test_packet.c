@@ -183,8 +183,8 @@ static void test_jumbo_lengths(void) {
 }
 
 /*
- * Network cards do not segment these protocols: a length of 0 means no content, not that of the
- * frame.
+ * Network cards do not segment these protocols: a length of 0 means that there is no content, not
+ * that the content ends with the frame.
  */
 static void test_length_0_without_offload(void) {
     static const struct {
@@ -277,7 +277,7 @@ static void test_zero_and_ffff_are_equal(void) {
     tap_ok(TAP_EQ(result.sums[1].verdict, CARRY_VERDICT_BAD) && TAP_EQ(result.sums[1].expected, 0),
            "the expected value for TCP may be 0");
 
-    /* Every receiver rejects this: the sum of zeros only is 0, not ffff. */
+    /* Every receiver rejects this packet, because its bytes add up to 0, not to ffff. */
     frame = start(ETHERNET4);
     put_ip(frame, ICMP, 8);
     uint32_t icmp = put(frame, "00 00 0000 0000 0000");
@@ -353,7 +353,8 @@ static void test_partial_of_any_length(void) {
 }
 
 /*
- * The length in a partial sum is that of the pseudo-header: neither IP's length nor the coverage.
+ * A partial sum contains the length in the pseudo-header, which may differ from IP's length and
+ * from the number of covered bytes.
  */
 static void test_partial_from_the_same_lengths(void) {
     struct frame *frame = start(ETHERNET4);
@@ -545,7 +546,7 @@ static void test_malformed_options(void) {
         {"11 00 c900 01020000", "an empty home address"},
     };
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
-        for (uint8_t number = 0; number <= 60; number += 60) { /* hop by hop, destination */
+        for (uint8_t number = 0; number <= 60; number += 60) { /* hop-by-hop, destination */
             struct frame *frame = start(ETHERNET6);
             uint32_t ip = put_ipv6(frame, number, 0);
             put(frame, malformed[i].header);
@@ -734,7 +735,7 @@ static void test_icmp_errors(void) {
 
 #define OBJECT "0008 01 01 00064140"
 
-/* Returns the offset of the content of the ICMP message. */
+/* Returns the offset of the ICMP message in the frame. */
 static uint32_t icmp_at(bool version6) {
     return version6 ? 14 + 40 : 14 + 20;
 }
@@ -888,7 +889,7 @@ static void test_icmp_extension_that_is_not_announced(void) {
     }
 }
 
-/* The visible part of an extension in a cut message could also belong to the packet. */
+/* The captured part of a cut extension could also be a part of the quoted packet. */
 static void test_icmp_extension_that_is_cut_is_no_packet(void) {
     struct frame *frame = start("");
     put_extended(frame, false, 0, 128, 500, "2000 0000 0011 0000 c0000201 c0000202 0035 0035 00");
@@ -914,7 +915,7 @@ static void test_icmp_extension_that_is_cut_is_no_packet(void) {
            "a quoted packet without a stated length may have been longer");
 }
 
-/* Other errors have gateways and MTUs in place of the size of the quoted part. */
+/* Other ICMP errors have gateways and MTUs in place of the size of the quoted part. */
 static void test_icmp_errors_that_have_no_extension(void) {
     struct frame *frame = start("");
     for (int version6 = 0; version6 < 2; version6++)
@@ -1040,6 +1041,38 @@ static void test_icmp_extended_echo(void) {
         seal_icmp(frame);
         expect(frame, version6 ? "icmpv6 good, icmpext bad" : "ip good, icmp good, icmpext bad",
                "an extended echo request with a bad extension");
+    }
+}
+
+/* Ping appends its time stamp to the request. The extension's checksum ends with its object. */
+static void test_icmp_extended_echo_with_data(void) {
+    static const struct {
+        const char *object;
+        const char *data;
+        const char *verdict;
+    } requests[] = {
+        {"2000 dcca 0008 03 02 0000002b", "65839297 00022de3", "good"},
+        {"2000 9424 000a 03 01 656e70317330", "65933a48 00063268", "good"},
+        {"2000 f8e5 000c 03 03 00010400 951c4aed", "0000", "good"},
+        {"2000 dcca 0008 03 02 0000002b", "00", "good"},
+        {"2000 dcca 0008 03 02 0000002a", "00000000", "bad"},
+        {"2000 e6ca 0008 03 02 0000002b", "65839297 00022de3", "bad"},
+        {"2000 dccf 0003 03 02 0000002b", "00000000", "good"},
+        {"2000 dccd 0005 03 02 0000002b", "00000000", "bad"},
+        {"2000 dcca 0009 03 02 0000002a", "", "good"},
+        {"2000 defc 0008 01 02 0000002b", "00000000 00ff", "bad"},
+    };
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        struct frame *frame = start(ETHERNET4);
+        put_ip(frame, ICMP, 0);
+        put(frame, "2a00 0000 0001 0101");
+        put(frame, requests[i].object);
+        put(frame, requests[i].data);
+        seal_icmp(frame);
+        char expected[64];
+        snprintf(expected, sizeof expected, "ip good, icmp good, icmpext %s", requests[i].verdict);
+        expect(frame, expected, "an extended echo request: %s, then %s", requests[i].object,
+               requests[i].data);
     }
 }
 
@@ -1236,7 +1269,8 @@ static void test_names(void) {
     tap_ok(all, "every verdict and reason has a name");
 }
 
-/* Tests sound frames with some changed bytes: reads remain inside, and repairs make sums good. */
+/* Tests sound frames with some changed bytes: reads remain inside the frame,
+   and repairs make sums good. */
 static void test_damaged_frames(void) {
     rng_restart();
     bool ok = true;
@@ -1284,6 +1318,7 @@ int main(void) {
     test_icmp_extension_in_fragments_and_quotes();
     test_icmp_extensions_within_each_other();
     test_icmp_extended_echo();
+    test_icmp_extended_echo_with_data();
     test_icmp_types();
     test_icmpv6_redirects();
     test_icmp_and_igmp();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests finding sums without summing, repairing, and filling in. Every frame is right when it is
- * made, then damaged; the result is compared with the original. Its copy ends at a guard page.
+ * Tests finding sums without summing, repairing, and filling in. Right frames are damaged,
+ * repaired, and then compared with the original. The functions work on copies that end at a guard
+ * page.
  */
 #include <carry/packet.h>
 
@@ -43,7 +44,7 @@ static void run_on_copy(write_fn *function, struct frame *frame,
     memcpy(frame->bytes, data, frame->size);
 }
 
-/* Compares the frames before and after: all bytes except one field of two bytes must be equal. */
+/* Returns whether two frames are equal except in the two bytes at `field`. */
 static bool differ_only_at(const struct frame *a, const struct frame *b, uint32_t field) {
     for (uint32_t i = 0; i < a->size; i++)
         if (a->bytes[i] != b->bytes[i] && i != field && i != field + 1)
@@ -174,7 +175,7 @@ static void test_only_what_was_asked_for(void) {
 
 /* --- Sums that cover sums --- */
 
-/* The offsets of the checksums in a frame of TCP in IPv4 in VXLAN (RFC 7348), with flow4 twice. */
+/* Offsets of checksums in a frame of TCP in IPv4 in VXLAN (RFC 7348). */
 struct tunnel {
     uint32_t outer_udp;
     uint32_t inner_ip;
@@ -293,8 +294,8 @@ static void test_nothing_changes_in_unverifiable_tunnels(void) {
 
 /* --- Sums that are not changed --- */
 
-/* Checks that both functions write only the IP header's sum, because the frame contains the
-   complete header. */
+/* Checks that repairing and filling in write only the IP header's sum, because the frame contains
+   the complete header. */
 static void expect_header_alone(const struct frame *frame, uint32_t field, uint32_t good,
                                 const char *name) {
     write_fn *const repairs[] = {carry_packet_fix, carry_packet_fill};
@@ -440,7 +441,7 @@ static void test_log_is_bounded(void) {
 
 /* --- Finding --- */
 
-/* The payload is on an inaccessible page. */
+/* Finds sums while the payload is on an inaccessible page. */
 static void test_walk_sums_nothing(void) {
     struct frame *frame = start(ETHERNET4);
     put_ip(frame, UDP, 8 + 64);
@@ -570,8 +571,7 @@ static void test_udp6_zero(void) {
            "UDP 0 over IPv6 is absent where the caller allows it");
 }
 
-/* Tests sound frames with some changed bytes: good sums remain good, and requested ones become
-   good. */
+/* Tests sound frames with some changed bytes: good sums remain good, and written sums are good. */
 static void test_damaged_frames(void) {
     rng_restart();
     bool ok = true;

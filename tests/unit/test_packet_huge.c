@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests frames of nearly 4 GiB: a 32-bit offset could wrap around, but the walk over chains of
- * small parts must end, and must not read outside. The frame repeats a few bytes of memory.
+ * small parts must end, and must not read outside the frame. The frame repeats a few bytes of
+ * memory.
  */
 #include <carry/packet.h>
 
@@ -12,12 +13,12 @@
 #include "harness/tap.h"
 
 #define SPAN  (16u << 20)
-#define SPANS 256u /* 4 GiB, one byte too many */
+#define SPANS 256u /* 4 GiB, a byte more than a frame can have */
 #define FRAME UINT32_MAX
 
 enum { LINKTYPE_RAW = 101, ICMP = 1, UDP = 17, SCTP_PORT = 9899, FIRST_OBJECT = 20 + 8 + 128 };
 
-/* Writes a size of 32,768 at each even offset, with a known type: 131,072 such parts have 4 GiB. */
+/* Writes a size of 32,768 at each even offset, with a known type: 131,072 parts cover 4 GiB. */
 static void fill_with_parts(uint8_t *bytes, size_t size) {
     for (size_t i = 0; i < size; i++)
         bytes[i] = i & 1 ? 0 : 0x80;
@@ -55,7 +56,7 @@ static size_t walk_frame(const uint8_t *data) {
     return carry_packet_walk(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
 }
 
-/* Tests an error that quotes 128 bytes, followed by objects. */
+/* Tests an ICMP error that quotes 128 bytes, followed by objects. */
 static void test_objects(uint8_t *frame) {
     static const uint8_t unreachable[8] = {3};
     put_ip(frame, ICMP);

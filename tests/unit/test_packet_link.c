@@ -21,6 +21,7 @@
 #define LINK_PKTAP    258
 
 #define SNAP      "aaaa03 000000"
+#define ZEROS6    "000000000000"
 #define ZEROS8    "0000000000000000"
 #define ZEROS14   "0000000000000000000000000000"
 #define ZEROS16   "00000000000000000000000000000000"
@@ -519,6 +520,40 @@ static void test_wlan_fragments(void) {
     expect(frame, "ip good, tcp unverifiable/fragment", "802.11's first fragment");
 }
 
+#define MESH4(flags, control) flags "2c00" ADDRESSES "1000 020000000004" control
+#define MESH_GROUP(control)   "8802 2c00 01005e000001 020000000002 020000000003 1000" control
+
+/* A bit of QoS control announces Mesh Control in meshes only; elsewhere, it has other meanings. */
+static void test_wlan_meshes(void) {
+    static const struct {
+        const char *header;
+        bool found;
+        const char *name;
+    } frames[] = {
+        {MESH4("8803", "0001 00 1f 00000001") SNAP "0800", true, "no address"},
+        {MESH4("8803", "0001 01 1f 00000001" ZEROS6) SNAP "0800", true, "an address"},
+        {MESH4("8803", "0001 02 1f 00000001" ZEROS6 ZEROS6) SNAP "0800", true, "two addresses"},
+        {MESH4("8883", "0001 00000000 00 1f 00000001") SNAP "0800", true, "HT Control"},
+        {MESH_GROUP("0001 00 1f 00000001") SNAP "0800", true, "to a group"},
+        {MESH4("8803", "0001") SNAP "0800", true, "no mesh: LLC follows, four addresses"},
+        {MESH_GROUP("0001") SNAP "0800", true, "no mesh: LLC follows, to a group"},
+        {WLAN("8801") "0001" SNAP "0800", true, "no mesh: to an access point"},
+        {MESH4("8803", "0001 03 1f 00000001" ZEROS6 ZEROS6 ZEROS6) SNAP "0800", false,
+         "no mesh: reserved flags"},
+        {MESH4("8803", "0000 00 1f 00000001") SNAP "0800", false, "no mesh: not announced"},
+        {WLAN("8801") "0001 00 1f 00000001" SNAP "0800", false, "no mesh: to an access point"},
+        {WLAN("8802") "0001 00 1f 00000001" SNAP "0800", false, "no mesh: to a station"},
+        {MESH4("0803", "00 1f 00000001") SNAP "0800", false, "no mesh: no QoS"},
+        {MESH4("8803", "0001 00 1f 000001") SNAP "0800", false, "a shorter field"},
+    };
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+        struct frame *frame = start_link(LINK_WLAN, frames[i].header);
+        put_inner(frame, false);
+        expect(frame, frames[i].found ? "ip good, tcp good" : "", "802.11 mesh: %s",
+               frames[i].name);
+    }
+}
+
 /* Appends the start of a subframe of an A-MSDU; end_subframe() must end it. */
 static uint32_t start_subframe(struct frame *frame, const char *type) {
     uint32_t subframe = put(frame, ETHERNET "0000" SNAP);
@@ -579,7 +614,8 @@ static void test_wlan_aggregates(void) {
 
 /* --- Damage --- */
 
-/* Tests headers with some changed bytes: reads remain inside, and repairs make sums good. */
+/* Tests headers with some changed bytes: reads remain inside the frame, and repairs make sums
+   good. */
 static void test_damaged_headers(void) {
     rng_restart();
     bool ok = true;
@@ -606,6 +642,7 @@ int main(void) {
     test_netlink_messages();
     test_sctp_without_ip();
     test_wlan_fragments();
+    test_wlan_meshes();
     test_wlan_aggregates();
     test_damaged_headers();
     return tap_done();

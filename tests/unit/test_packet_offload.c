@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests IPv4 header sums of 0 that are left to a network card, and those that are damage. Every
+ * Tests IPv4 header sums of 0 that are left to a network card, and sums of 0 that are damage. Every
  * expect() also cuts the frame at every byte: no cut may turn partial into bad, or bad into
  * partial.
  */
@@ -17,7 +17,7 @@
 
 enum { PIM = 103, SCTP = 132 };
 
-/* The offsets of the sums of TCP in IPv4, or their values. */
+/* The offsets, or the values, of the sums of an IPv4 header and of TCP. */
 struct fields {
     uint32_t ip, tcp;
 };
@@ -32,12 +32,12 @@ static struct fields put_empty(struct frame *frame, uint32_t tcp_sum) {
     return at;
 }
 
-/* Returns the value in TCP if its sum is left to the card. */
+/* Returns the value of the TCP field if the TCP sum is left to the card. */
 static uint32_t left_to_card(void) {
     return pseudo(&flow4, TCP, 20 + PAYLOAD).sum;
 }
 
-/* The right values of both sums. */
+/* The right values of the IPv4 header sum and of the TCP sum. */
 static struct fields right;
 
 static void find_right(void) {
@@ -87,7 +87,7 @@ static void test_in_tunnels(void) {
     expect(frame, "ip bad, ip good, tcp good", "nothing in the tunnel is partial");
 }
 
-/* Outer sums are right for completed inner ones, as Linux leaves them. */
+/* Outer sums hold the values that are right once inner sums are completed, as Linux stores them. */
 static void test_sums_around(void) {
     enum { SIZE = 8 + 8 + 14 + 20 + 20 + PAYLOAD };
     struct frame *frame = start(ETHERNET4);
@@ -361,7 +361,7 @@ static void test_options(void) {
            "causes have names");
 }
 
-/* Tests evidence that a sender leaves headers, and only headers, to a card. */
+/* Tests the flag for a sender that leaves its IPv4 header sums, and no other sums, to a card. */
 static void test_known_sender(void) {
     const struct carry_packet_options known = {.flags = CARRY_PACKET_IP_ZERO_PARTIAL,
                                                .fix = BIT(CARRY_VERDICT_PARTIAL)};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests the packet walk on protocols other than TCP, UDP and ICMP: the bytes that each sum covers,
- * and those that similar protocols would cover. harness/frame.h describes what is done with every
- * frame.
+ * and bytes that only the sums of similar protocols cover. harness/frame.h describes how every
+ * frame is checked.
  */
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +49,8 @@ static void expect_ip(const struct frame *frame, bool version6, const char *expe
 }
 
 /*
- * Checks a message of `size` bytes at the end of the frame: its sum is good and covers all of it.
+ * Checks a message of `size` bytes at the end of the frame: its sum is good, and covers its second
+ * and its last byte.
  */
 static void expect_covered(struct frame *frame, bool version6, const char *protocol, uint32_t size,
                            const char *name) {
@@ -70,7 +71,10 @@ static void expect_covered(struct frame *frame, bool version6, const char *proto
 
 /* --- DCCP --- */
 
-/* Returns a Data packet of 12 bytes of header and 10 of data, with the coverage `coverage`. */
+/*
+ * Returns a DCCP-Data packet: a header of 12 bytes, and 10 bytes of data. Its Checksum Coverage
+ * field contains `coverage`; its sum covers `covered` bytes.
+ */
 static struct frame *start_dccp(bool version6, unsigned coverage, uint32_t covered) {
     struct frame *frame = start_ip(version6, DCCP, 22);
     uint32_t dccp = put(frame, "1389 c001 03 00 0000 04 000001");
@@ -462,7 +466,7 @@ static void test_pim(void) {
     expect_covered(frame, true, "pim", 20, "PIM Hello with a pseudo-header");
 }
 
-/* Returns a Register message with a packet; the sum covers `covered` bytes. */
+/* Returns a Register message with a packet; the sum covers `covered` bytes, or, if 0, all bytes. */
 static struct frame *start_register(bool version6, const char *flags, uint32_t covered) {
     uint32_t size = 8 + (version6 ? 40 : 20) + 23;
     struct frame *frame = start_ip(version6, PIM, size);
@@ -618,7 +622,7 @@ static void test_hip(void) {
 
 /* --- All of them --- */
 
-/* Tests random bytes of random size for each protocol: reads remain inside. */
+/* Tests random bytes of random size for each protocol: reads remain inside the frame. */
 static void test_noise(void) {
     static const uint8_t protocols[] = {SCTP, DCCP, RSVP, EIGRP, OSPF, PIM, VRRP, PGM, HIP, MIPV6};
     bool ok = true;

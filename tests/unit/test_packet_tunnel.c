@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests the packet walk through tunnels: GRE, and tunnels over UDP. */
+/* Tests the packet walk through tunnels: GRE, Ethernet in IP, and tunnels over UDP. */
 #include <carry/packet.h>
 #include <carry/sum.h>
 
@@ -16,7 +16,7 @@ enum { IP_AT = 14, CONTENT4_AT = 34, CONTENT6_AT = 54 };
 
 /* --- Making tunnels --- */
 
-/* Appends Ethernet and IP for any content; close_ip() sets the size. */
+/* Starts a frame with Ethernet and IP for any content; close_ip() sets IP's length and sum. */
 static struct frame *start_ip(bool version6, uint8_t protocol) {
     struct frame *frame = start(version6 ? ETHERNET6 : ETHERNET4);
     if (version6)
@@ -60,7 +60,7 @@ static void close_udp(struct frame *frame) {
     seal_udp(frame);
 }
 
-/* Returns a header of a tunnel over UDP and IPv4, then a packet of IPv4. */
+/* Returns a frame of a tunnel over UDP and IPv4: `header`, and then a packet of IPv4. */
 static struct frame *tunnel(uint16_t port, const char *header) {
     struct frame *frame = start_udp(false, port, header);
     put_inner(frame, false);
@@ -270,10 +270,8 @@ static void test_vxlan(void) {
     expect(tunnel(4790, "08000001 00002a00"), THROUGH, "VXLAN-GPE without its flag");
 
     static const char *const others[] = {
-        "00000000 00002a00" ETHERNET4,
-        "8c000000 00002a00" ETHERNET4,
-        "80000000 00002a00" ETHERNET4,
-        "0c000006 00002a00" ETHERNET4,
+        "00000000 00002a00" ETHERNET4, "80000000 00002a00" ETHERNET4, "04000000 00002a01" ETHERNET4,
+        "f4000006 00002a00" ETHERNET4, "0c000006 00002a00",           "0c010001 00002a00",
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         expect(tunnel(4789, others[i]), NOT_THROUGH, "no VXLAN: %.8s", others[i]);
@@ -288,6 +286,8 @@ static void test_vxlan_with_reserved_bits(void) {
         "08010000 00002a00" ETHERNET4, "08000100 00002a00" ETHERNET4,
         "08000006 00002a00" ETHERNET4, "08000000 00002a01" ETHERNET4,
         "88010000 00002a00" ETHERNET4, "08ffffff 00002aff" ETHERNET "8100 0007 0800",
+        "8c000000 00002a00" ETHERNET4, "0c000000 00002a01" ETHERNET4,
+        "0c000006 00002a00" ETHERNET4, "ff01d1f3 00000b01" ETHERNET4,
     };
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
         struct frame *frame = tunnel(4789, reserved[i]);
@@ -323,7 +323,8 @@ static void test_geneve(void) {
     expect(tunnel(6081, "3f00 0800 00002a00"), NOT_THROUGH,
            "Geneve with options that extend beyond the packet");
 
-    /* Receivers ignore them (RFC 8926, section 3.4), but other traffic on the port has them too. */
+    /* Receivers ignore reserved bits (RFC 8926, section 3.4); other traffic on the port has them
+     * too. */
     static const char *const reserved[] = {
         "0001 0800 00002a00",
         "0000 0800 00002a01",
@@ -362,7 +363,6 @@ static void test_gtp(void) {
            "GTP-U with an extension header of 0 bytes");
     expect(gtp("1eff 0000 0000 0001 00ffffff 0123456789abcdef", 20), THROUGH, "GTP version 0");
     expect(gtp("20ff 0000 00000001", 8), NOT_THROUGH, "GTP'");
-    expect(gtp("38ff 0000 00000001", 8), NOT_THROUGH, "not GTP: a reserved bit");
     expect(gtp("50ff 0000 00000001", 8), NOT_THROUGH, "GTP version 2");
     expect(gtp("30fe 0000 00000001", 8), NOT_THROUGH, "GTP-U without a user packet");
     expect(gtp("30ff 0000 00000001", 9), NOT_THROUGH, "GTP-U of another length");
@@ -373,6 +373,61 @@ static void test_gtp(void) {
     frame->bytes[CONTENT4_AT + 16] = 0x55;
     seal_udp(frame);
     expect(frame, NOT_THROUGH, "GTP-U with neither IPv4 nor IPv6");
+}
+
+/* Sessions of type Ethernet carry frames without their FCS. */
+static void test_gtp_with_ethernet(void) {
+    static const char *const headers[] = {
+        "30ff 0000 00000001" ETHERNET4,
+        "34ff 0000 00000001 0000 00 85 01 1009 00" ETHERNET4,
+        "34ff 0000 00000001 0000 00 85 01 1009 00" ETHERNET "8100 0007 0800",
+        "30ff 0000 00000001 484752000001 020000000002 0800",
+        "30ff 0000 00000001 60452e000001 020000000002 0800",
+    };
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        struct frame *frame = gtp(headers[i], 8);
+        expect(frame, THROUGH, "Ethernet in GTP-U: %s", headers[i]);
+        put(frame, "00000000");
+        close_udp(frame);
+        expect(frame, THROUGH, "Ethernet in GTP-U that is shorter than UDP");
+        set16(frame, CONTENT4_AT + 10, get16(frame, CONTENT4_AT + 10) + 4);
+        seal_udp(frame);
+        expect(frame, NOT_THROUGH, "no Ethernet: IP does not fill the frame");
+    }
+    static const char *const others[] = {
+        "30ff 0000 00000001" ETHERNET "0806",
+        "30ff 0000 00000001" ETHERNET6,
+        "30ff 0000 00000001 484752000001 020000000002 0806",
+        "30ff 0000 00000001 462122000001 020000000002 8892",
+        "30ff 0000 00000001 60452e000001 060000000002 88cc",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        expect(gtp(others[i], 8), NOT_THROUGH, "Ethernet without IP in GTP-U: %s", others[i]);
+
+    struct frame *frame = gtp("30ff 0000 00000001", 8);
+    set16(frame, CONTENT4_AT + 8 + 8 + 2, 43 + 1);
+    seal_ip(frame, CONTENT4_AT + 8 + 8);
+    seal_udp(frame);
+    expect(frame, "ip good, udp good, ip good, tcp unverifiable/length",
+           "IPv4 of another length in GTP-U begins as no Ethernet frame does");
+}
+
+/* Receivers ignore the spare bit, but other traffic on the port has it, too. */
+static void test_gtp_with_spare_bit(void) {
+    static const char *const headers[] = {
+        "38ff 0000 00000001",
+        "3cff 0000 00000001 0000 00 85 01 1009 00",
+        "38ff 0000 00000001" ETHERNET4,
+    };
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        struct frame *frame = gtp(headers[i], 8);
+        expect(frame, THROUGH, "GTP-U with its spare bit: %s", headers[i]);
+        put(frame, "00000000");
+        close_udp(frame);
+        set16(frame, CONTENT4_AT + 10, get16(frame, CONTENT4_AT + 10) + 4);
+        seal_udp(frame);
+        expect(frame, NOT_THROUGH, "not GTP: a spare bit, and IP of another length");
+    }
 }
 
 /* Receivers obey GTP's length. The inner packet must have the same length. */
@@ -577,7 +632,7 @@ static void test_ayiya(void) {
 
 /* --- Mirrors --- */
 
-/* Returns a mirrored frame with its check sequence. */
+/* Returns a mirrored frame, with zeros as its frame check sequence. */
 static struct frame *omnipeek(const char *header) {
     struct frame *frame = tunnel(5000, header);
     put(frame, "00000000");
@@ -642,7 +697,7 @@ static void test_zero_around_mirrors(void) {
     }
 }
 
-/* Appends two packets in one frame of 802.11 (an A-MSDU). */
+/* Appends a header of CAPWAP, and two packets in one frame of 802.11 (an A-MSDU). */
 static void put_aggregate(struct frame *frame) {
     put(frame, "00100300 e03c0000 8801" WLAN_REST "3070 8000");
     put(frame, ETHERNET "0033" SNAP4);
@@ -652,7 +707,7 @@ static void put_aggregate(struct frame *frame) {
     put_inner(frame, false);
 }
 
-/* Both packets are in the same tunnel. */
+/* Both packets of an A-MSDU are in the same tunnel. */
 static void test_capwap_with_aggregates(void) {
     struct frame *frame = start_udp(false, 5247, "");
     put_aggregate(frame);
@@ -681,7 +736,7 @@ static void test_capwap_with_aggregates(void) {
            "an error quotes both packets of an A-MSDU");
 }
 
-/* The inner A-MSDU ends in bytes that are no frame; the outer one continues after it. */
+/* The inner A-MSDU ends in bytes that are not a frame. After it, the outer A-MSDU continues. */
 static void test_aggregates_within_each_other(void) {
     struct frame *frame = start("8801 2c00 020000000001 020000000002 020000000003 1000 8000");
     frame->linktype = 105;
@@ -817,7 +872,7 @@ static void test_big_tcp(void) {
 
 /* --- Offload --- */
 
-/* Transmit offload leaves the inner sum to the card, with outer sums that are right for then. */
+/* With transmit offload, the card completes the inner sum. Only then are the outer sums right. */
 static void test_partial_in_tunnels(void) {
     static const char *const headers[] = {"0000 0d28 c0000201", "0001 00 00 0102030405060708 00"};
     for (size_t odd = 0; odd < 2; odd++) {
@@ -861,7 +916,7 @@ static void test_partial_in_tunnels(void) {
 
 /* --- Other traffic on the ports of tunnels --- */
 
-/* Clients may use the port of a tunnel: their traffic must not be taken for a tunnel. */
+/* Clients may use the port of a tunnel: their traffic is not a tunnel. */
 static void test_other_traffic_on_ports_of_tunnels(void) {
     static const uint16_t ports[] = {1701, 2152, 3386, 3544, 4341, 4342, 4754, 4789, 4790, 5000,
                                      5072, 5247, 5555, 6081, 6635, 7932, 8472, 9899, 37008};
@@ -898,6 +953,8 @@ int main(void) {
     test_vxlan_with_reserved_bits();
     test_geneve();
     test_gtp();
+    test_gtp_with_ethernet();
+    test_gtp_with_spare_bit();
     test_gtp_with_bytes_behind_it();
     test_teredo();
     test_lisp();

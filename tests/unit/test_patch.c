@@ -10,13 +10,13 @@
 #include "harness/fault.h"
 #include "harness/tap.h"
 
-/* --- Operations of each count and type; two functions for each --- */
+/* --- Operations with each number of parameters and each type; two functions for each --- */
 
 enum colour { RED = -7, GREEN = 3 };
 
 static unsigned calls;
 
-/* OPERATION(name, result, parameters, the first one's result, the second one's result) */
+/* OPERATION(name, type of the result, parameters, results of the first and second function) */
 #define OPERATION(name, result, parameters, first, second)                                         \
     static result name##_first parameters {                                                        \
         calls++;                                                                                   \
@@ -88,8 +88,7 @@ OPERATION(five, uint64_t, (uint8_t a, uint16_t b, uint32_t c, uint64_t d, bool e
 OPERATION(six, uint64_t, (uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f),
           a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f, a ^ b ^ c ^ d ^ e ^ f);
 
-/* Checks the results with the first or the second functions; sets `wrong` to the first wrong name.
- */
+/* Checks a result of the first or the second function; returns the name of a wrong operation. */
 #define EXPECT(name, arguments, first, second)                                                     \
     if (carry_call(name) arguments != (is_second ? (second) : (first)))                            \
     return #name
@@ -273,7 +272,7 @@ static void test_resolve(bool has_sites) {
     carry_patch_commit(&patch);
     tap_ok(TAP_EQ(carry_call(answer)(), 1) && TAP_EQ(resolved, 0),
            "a resolver is not called early");
-    /* Valgrind runs the text that it read before, so that no way to write seems to work. */
+    /* Valgrind executes text that it translated before, so no way to write seems to work. */
     int refused = fault_under_valgrind() ? CARRY_ERROR_PERMISSION : 0;
     tap_ok(TAP_EQ(carry_patch_apply(CARRY_PATCH_QUIET), refused), "all sites are patched, or none");
     if (has_sites)

@@ -31,7 +31,7 @@ static const struct placed_kind *kinds;
 #define ADD3   0x91000c00 /* add x0, x0, 3 */
 #define MOV(n) (0xd2800000 | (n) << 5)
 
-/* Each state, in an order in which every one is reached from another. */
+/* The states, in an order in which each is reached from a different one. */
 static const struct {
     size_t kind;
     size_t state;
@@ -150,7 +150,7 @@ static void test_unknown(void) {
     };
     const size_t count = sizeof made / sizeof *made;
     for (size_t i = 0; i < count; i++) {
-        bool is_last = i == count - 1; /* between two instructions */
+        bool is_last = i == count - 1; /* inside an instruction */
         made[i].site =
             site_record_distance(&made[i].site, (uintptr_t)kinds[CALL].sites[0].site + 2 * is_last);
         made[i].key = site_record_distance(&made[i].key, (uintptr_t)&other_key);

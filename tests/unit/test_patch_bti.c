@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests that pages that demand landing pads (BTI of AArch64) still demand them after commits,
- * however text is written: an indirect call of a function without one raises SIGILL.
+ * however text is written: an indirect call of a function without a landing pad raises SIGILL.
  */
 #include <pthread.h>
 #include <setjmp.h>

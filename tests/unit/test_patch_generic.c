@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests operations and keys as on all architectures: before sites are patched, after that, after
- * each change, and after an abort. Compiled a second time with CARRY_NO_SITES.
+ * Tests operations and keys on any architecture: before and after sites are patched, after each
+ * change, and after an abort. A second test is this file compiled with CARRY_NO_SITES.
  */
 #include <carry/patch.h>
 #include <stdio.h>
@@ -76,8 +76,8 @@ CARRY_OP_DEFINE_RESOLVED(choice, undecided, choose);
 CARRY_KEY_DEFINE(key, false);
 
 /*
- * Checks the results of calls. `chosen`: undecided operations were resolved when sites were
- * patched, which happens only if there are sites.
+ * Checks the results of calls. `chosen` means that resolvers have chosen functions for undecided
+ * operations, which happens when sites are patched.
  */
 static void check_calls(const char *when, bool changed, bool chosen) {
     int number = 6;
@@ -149,7 +149,7 @@ static void check_stats(void) {
 
 int main(void) {
     check_all("unpatched", false, false);
-    /* Valgrind runs what it has translated, not the present text: the library notices this. */
+    /* Valgrind executes its translation of the old text: the library notices this. */
     int refused = HAS_SITES && fault_under_valgrind() ? CARRY_ERROR_PERMISSION : CARRY_OK;
     tap_ok(TAP_EQ(carry_patch_apply(0), refused), "sites are patched on request");
     check_all("patched", false, HAS_SITES);

@@ -40,10 +40,8 @@ static const struct mutant {
     {"not_written", BROKEN_PATCH_NOT_WRITTEN, flips_of_alternatives},
 };
 
-/*
- * Checks a mutant in a child process, because mutants may crash, hang or give wrong results.
- * Returns how the child ends.
- */
+/* Checks a mutant or the original in a child process, because mutants may crash or hang. Returns
+   the child's status, as waitpid() does. */
 static int patch_check_ends(enum broken_patch mutant, struct verdict (*check)(void)) {
     fflush(stdout);
     pid_t child = fork();

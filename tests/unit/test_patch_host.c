@@ -17,11 +17,11 @@
 #define CALL      6
 #define BRANCH    5
 
-/* The data beside the text. */
+/* The simulated data: records, keys, stubs and bodies. */
 struct data {
     struct carry_site records[SIM_SITES_MAX];
     struct carry_key keys[KEYS];
-    uint8_t stubs[SIM_SITES_MAX][64]; /* of branches, and the bytes of alternatives */
+    uint8_t stubs[SIM_SITES_MAX][64]; /* the stubs of branches, or the bytes of alternatives */
     uint8_t bodies[FUNCTIONS][8];
 };
 _Static_assert(sizeof(struct data) <= SIM_DATA_BYTES, "the data has room");
@@ -37,7 +37,7 @@ static struct model {
     uint8_t text[SIM_TEXT_BYTES];
 } model;
 
-static const char *broken; /* the first difference from the model */
+static const char *broken; /* the first requirement that is not met */
 
 static void require(bool ok, const char *what) {
     if (!ok && !broken)
@@ -97,8 +97,8 @@ static void state_of_branch(size_t i, uintptr_t address, bool on, bool patched, 
 }
 
 /*
- * Writes NOPs, the longest first; or a single one, with prefixes if necessary. They are listed
- * here, because the encoder's own are checked against them.
+ * Writes NOPs: the longest first or, if `single`, only one, with prefixes if necessary. This list
+ * is not the encoder's, because the encoder is checked against it.
  */
 static void put_nops(uint8_t *bytes, size_t length, bool single) {
     static const uint8_t nops[9][9] = {
@@ -168,7 +168,11 @@ static bool wants_stop(size_t key, uintptr_t value) {
     return sim.can_stop && !sim.alone && (model.values[key] == function || value == function);
 }
 
-/* Models a commit that sets the keys of `changed` to `wanted`; `fails`: a write fails. */
+/*
+ * Models a commit that sets the keys of `changed` to `wanted`. If `fails`, a write fails: the
+ * commit returns `error` if a site that must change was patched before; otherwise the text remains,
+ * and sites follow their keys in memory.
+ */
 static int model_commit(const bool *changed, const uintptr_t *wanted, bool fails, int error) {
     static struct model next;
     next = model;
@@ -267,10 +271,7 @@ static uintptr_t near_page_end(uintptr_t address) {
 
 static bool apart = true; /* some sites are pages apart from the next */
 
-/*
- * Makes sites that touch, cross lines and pages, or are pages apart; the records are in random
- * order.
- */
+/* Makes sites that touch, cross lines and pages, or are pages apart. */
 static void make_sites(size_t count) {
     uintptr_t address = (uintptr_t)sim.text + rng_below(64);
     const uintptr_t end = (uintptr_t)sim.text + SIM_TEXT_BYTES - 64;
@@ -434,7 +435,7 @@ static void test_steps(const struct mode *mode) {
     report(mode->name);
 }
 
-/* Pages that already show the new state are written again with all others. */
+/* Pages that already show the new state are written again with all other pages. */
 static void test_half_exchanged(void) {
     start_registered(600);
     set_mode(&(struct mode){.at_once = true});
@@ -522,7 +523,7 @@ static void test_random_commits(const struct mode *mode, const struct effort *ef
         size_t writes = sim.writes;
         size_t stops = sim.stops;
         size_t stops_refused = sim.stops_refused;
-        /* Whether a write fails is known only afterwards: the model then works on a copy. */
+        /* Whether a write fails is known only after the commit: then the text must be unchanged. */
         uint8_t *before = malloc(SIM_TEXT_BYTES);
         memcpy(before, sim.text, SIM_TEXT_BYTES);
         int error = commit_chosen();
@@ -543,8 +544,7 @@ static void test_random_commits(const struct mode *mode, const struct effort *ef
 
 /* Each write of a commit fails in turn; then all succeed. */
 static void test_rollback(const struct mode *mode, bool patched, bool halfway) {
-    start_registered(mode->writes_pairs ? 150
-                                        : 600); /* fewer writes, where spans are written at once */
+    start_registered(mode->writes_pairs ? 150 : 600); /* spans need fewer writes */
     set_mode(mode);
     if (patched) {
         choose_all();
@@ -572,7 +572,7 @@ static void test_rollback(const struct mode *mode, bool patched, bool halfway) {
     report(mode->name);
 }
 
-/* A page that cannot be written does not prevent others from being restored. */
+/* A page that cannot be written does not prevent other pages from being restored. */
 static void test_stuck_page(const struct mode *mode) {
     start_registered(400);
     set_mode(mode);
@@ -590,7 +590,7 @@ static void test_stuck_page(const struct mode *mode) {
     report(mode->name);
 }
 
-/* A page is lost after guards are on it: all others are restored, including those of its span. */
+/* A page can no longer be written after guards are on it: all other pages must be restored. */
 static void test_lost_page(const struct mode *mode) {
     unsigned lost = 0;
     apart = false;
@@ -649,7 +649,7 @@ static void test_refusals(void) {
     }
 }
 
-/* Pairs need no trap where both bytes can be written at once. */
+/* A host that cannot write pairs needs traps: if these hold no threads, nothing is written. */
 static void test_without_traps(void) {
     start_registered(100);
     set_mode(&modes[2]);
@@ -718,8 +718,8 @@ static void test_foreign_bytes(void) {
 }
 
 /*
- * Tests foreign bytes in an object that is loaded, or is loaded later, and in sites whose key
- * another one follows.
+ * Tests foreign bytes that are found by carry_patch_apply(), when a key is imported, and when an
+ * object is registered.
  */
 static void test_foreign_bytes_elsewhere(void) {
     start_registered(100);
@@ -850,8 +850,8 @@ static bool is_lone_call(size_t i) {
 }
 
 /*
- * Makes an alternative that begins `offset` bytes into a call; its replacement begins like the
- * call.
+ * Makes an alternative that begins `offset` bytes into a call. Its replacement has the bytes of the
+ * patched call, except that `change` inverts bits of the first byte.
  */
 static void make_overlap(size_t call, size_t offset, size_t length, uint8_t change) {
     const uintptr_t at = carry_site_address(&data->records[call]) + offset;
@@ -959,7 +959,7 @@ static void test_resolve_at_load(void) {
     report("an operation of an object that is loaded later is resolved");
 }
 
-/* Key 1 follows key 0, and key 2 follows key 1. */
+/* Tests imports where key 1 follows key 0, and key 2 follows key 1. */
 static void test_imports(void) {
     start_registered(200);
     resolved = 0;
@@ -993,7 +993,7 @@ static void test_imports(void) {
     report("imports follow their key, directly and indirectly");
 }
 
-/* Sites are patched before their key follows another key with another value. */
+/* Tests a key with original or patched sites that begins to follow a key with another value. */
 static void test_late_import(void) {
     for (int patched = 0; patched < 2; patched++) {
         start_registered(200);
@@ -1032,7 +1032,7 @@ static void random_commits(const struct mode *mode) {
     test_random_commits(mode, effort_chosen());
 }
 
-/* The host may discard what it knows of the text of an unloaded object. */
+/* The host learns which text is unloaded, so that it can discard what it has stored about it. */
 static void test_forget(void) {
     start_registered(20);
     uintptr_t low = UINTPTR_MAX, high = 0;

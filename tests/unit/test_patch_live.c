@@ -32,7 +32,7 @@ static size_t rounds; /* the rounds of each test: an exchange of pages costs fou
                          trap */
 static const char *guard, *writer;
 
-/* Returns whether an emulator runs this program: it may keep text that it has read. */
+/* Returns whether an emulator runs this program. Emulators may run old text after a change. */
 static bool is_emulated(void) {
     return fault_under_valgrind() || placed_in_qemu();
 }
@@ -42,7 +42,7 @@ static bool is_emulated(void) {
 static void test_flips(void) {
     for (size_t i = 0; i < PLACED_KINDS; i++) {
         const struct placed_kind *kind = &placed_kinds()[i];
-        size_t flips = rounds / 2; /* for each kind: millions at level long */
+        size_t flips = rounds / 2; /* for each kind: at level long, at least 62,500 */
         struct verdict verdict = check_flips(kind, flips, 1);
         verdict_report(&verdict, "%s: %zu commits of %zu sites", kind->name, flips, kind->count);
     }
@@ -115,7 +115,7 @@ static void on_storm(int signal) {
     errno = saved;
 }
 
-/* Sends signals to every thread, including the one that commits; the handler runs sites. */
+/* Sends signals to all other threads, including the one that commits; the handler runs sites. */
 static void *make_storm(void *unused) {
     (void)unused;
     const struct timespec pause = {0, 20000};
@@ -131,8 +131,8 @@ static void *make_storm(void *unused) {
     return &companion_stop;
 }
 
-/* Flips sites in a child process. It has one thread at first, then as many as its parent, and
-   patches its own text. */
+/* Flips sites in a child process. The child has one thread at first, then two, and patches its own
+   text. */
 static bool child_flips(void) {
     pid_t child = fork();
     if (child == 0) {
@@ -178,7 +178,7 @@ static volatile struct {
     size_t count;
     int code;     /* of the last trap */
     uintptr_t pc; /* after the trap */
-    bool at_site; /* a trap that belongs to the library */
+    bool at_site; /* a trap of the library was passed on */
     bool masked;  /* other signals are blocked */
 } foreign;
 
@@ -212,7 +212,7 @@ static bool flips_go_right(void) {
     return verdict.ok && !foreign.at_site;
 }
 
-/* Raises traps in all ways; each must reach the foreign handler once. */
+/* Raises traps by instructions and by system calls; each must reach the foreign handler once. */
 static bool foreign_gets_its_traps(void) {
     foreign.count = 0;
     __asm__ __volatile__("int3" ::: "memory");
@@ -237,7 +237,7 @@ static bool foreign_over_ours(void) {
     return ok && flips_go_right() && foreign_gets_its_traps() && flips_go_right();
 }
 
-/* A polite handler passes traps that are not its own to the previous handler. */
+/* The previous handler, to which on_polite() passes the traps that it does not count. */
 static struct sigaction found;
 
 static void on_polite(int signal, siginfo_t *info, void *context) {
@@ -318,7 +318,10 @@ bool __wrap_carry_patch_is_site(uintptr_t address) {
     return __real_carry_patch_is_site(address);
 }
 
-/* Raises a trap that is not the library's; afterwards the signal mask is unchanged. */
+/*
+ * Returns whether signals are blocked during look-ups, and are not blocked in the handler of a trap
+ * that is not the library's, nor after the trap.
+ */
 static bool looks_up_undisturbed(void) {
     sigset_t mask;
     install_foreign(on_foreign, NULL);
@@ -397,8 +400,8 @@ static void test_traps(void) {
 
 static bool committed;
 
-/* Commits in a cancelled thread. It must not end before the first point of cancellation after the
-   commits. */
+/* Commits in a cancelled thread. The thread must not end before the first point of cancellation
+   after the commits. */
 static void *commit_cancelled(void *unused) {
     const struct placed_kind *kind = &placed_kinds()[0];
     pthread_cancel(pthread_self());
@@ -450,7 +453,7 @@ static void test_objects(void) {
            "objects can be loaded while a transaction is open");
 }
 
-/* Returns why this machine cannot run what would be written; NULL if it can. */
+/* Returns why text cannot be written here, or would not run when written; otherwise NULL. */
 static const char *why_not_written(void) {
     if (is_emulated())
         return "this emulator runs what it read before";

@@ -107,7 +107,7 @@ static void leave_case(int status, const char *format, va_list args) {
     _exit(status);
 }
 
-/* A thread that runs the sites at the same time. */
+/* A thread that runs the sites during commits. */
 static struct {
     pthread_t thread;
     bool runs;
@@ -140,7 +140,8 @@ static __attribute__((format(printf, 1, 2))) void skip(const char *format, ...) 
     va_end(args);
 }
 
-/* Waits for a child process. Returns its status, or FAILED if a signal ended it. */
+/* Waits for a child process. Returns its status, or FAILED if it did not start or a signal ended
+   it. */
 static int wait_for(pid_t child) {
     int status;
     if (child < 0 || waitpid(child, &status, 0) != child)
@@ -379,7 +380,7 @@ static void refuse_calls(const struct sandbox_rule *rules, size_t count) {
         skip("no filters of system calls here: %s", strerror(errno));
 }
 
-/* /proc/self/mem is the only file here that is opened for reading and writing. */
+/* Where this filter is used, only /proc/self/mem is opened for reading and writing. */
 static const struct sandbox_rule no_procmem[] = {
     {SYS_openat, EACCES, 2, O_ACCMODE, O_RDWR},
 };
@@ -398,7 +399,7 @@ static const struct sandbox_rule no_sigtrap[] = {{SYS_rt_sigaction, EPERM, 0, ~0
 
 #define REFUSE(rules) refuse_calls(rules, COUNT(rules))
 
-/* Skips a case under valgrind: it maps such pages itself, and ends the process if it cannot. */
+/* Skips a case under valgrind, which ends the process if it cannot map executable pages itself. */
 static void skip_under_valgrind(void) {
     if (fault_under_valgrind())
         skip("valgrind needs new code");
@@ -421,7 +422,10 @@ static void patches_plainly(void) {
     require_patching("procmem");
 }
 
-/* Checks that sites are patched while a thread runs, too, in copies of pages. */
+/*
+ * Checks that sites are patched through another mapping or, if a second thread runs, in copies of
+ * pages.
+ */
 static void patches_by_alias(void) {
     REFUSE(no_procmem);
     require_patching(runner.runs ? "mprotect" : "alias");
@@ -462,7 +466,7 @@ static void filter_alias(void) {
     require_patching("alias");
 }
 
-/* Like the kernel's setting vm.memfd_noexec, and like older kernels. */
+/* The first rule imitates the kernel's setting vm.memfd_noexec, the second one older kernels. */
 static const struct sandbox_rule no_plain_memfd[] = {
     {SYS_memfd_create, EACCES, 1, MFD_EXEC, 0},
 };
@@ -536,7 +540,7 @@ static void keeps_text_without_procmem(void) {
         require_refusal(true, CARRY_ERROR_PERMISSION);
 }
 
-/* Checks that another way to write is found while one exists. */
+/* Checks that text is written in another way if the way used before is refused. */
 static void falls_back_to_alias(void) {
     require_patching("procmem");
     closefrom(3);
@@ -638,9 +642,9 @@ static void block_traps(int how) {
     pthread_sigmask(how, &trap, NULL);
 }
 
-/* Checks that commits are refused while a thread blocks the trap's signal: a trap would end it. */
+/* Checks that commits are refused while a thread blocks SIGTRAP: a trap would end the process. */
 static void exchange_refused_blocked(void) {
-    only("procmem"); /* has no jumps */
+    only("procmem"); /* cannot hold threads by jumps */
     REFUSE(no_exchange);
     require(!flip(true), "commit fails");
     block_traps(SIG_BLOCK);
@@ -659,7 +663,7 @@ static void exchange_refused_handler(void) {
     struct sigaction action = {.sa_handler = ignore};
     sigfillset(&action.sa_mask);
     sigaction(SIGUSR1, &action, NULL);
-    only("procmem"); /* has no jumps */
+    only("procmem"); /* cannot hold threads by jumps */
     REFUSE(no_exchange);
     require(!flip(true), "commit fails");
     start_runner();
@@ -680,7 +684,7 @@ static void refuse_exchange_of(uintptr_t address) {
     REFUSE(rules);
 }
 
-/* Checks an exchange of only the first pages, where traps do not hold threads. */
+/* Checks a commit where not all pages can be exchanged, and where traps cannot hold threads. */
 static void exchange_refused_in_part(void) {
     uintptr_t here = (uintptr_t)take_step_here, far = (uintptr_t)take_step_far;
     start_runner();
@@ -727,7 +731,7 @@ static void exchange_refused_descriptors(void) {
     stop_runner();
 }
 
-/* Checks that threads in the handler are no reason to refuse, although it blocks all signals. */
+/* Checks that threads in the trap handler, where all signals are blocked, prevent no commit. */
 static void exchange_refused_often(void) {
     needs("procmem");
     REFUSE(no_exchange);
@@ -738,7 +742,10 @@ static void exchange_refused_often(void) {
     stop_runner();
 }
 
-/* Checks pages of text that the program may write: these contain its data. */
+static const struct sandbox_rule no_advice[] = {{.call = SYS_madvise, .error = EPERM}};
+static const struct sandbox_rule unknown_advice[] = {{.call = SYS_madvise, .error = EINVAL}};
+
+/* Checks pages of text that the program may write: they may contain data of the program. */
 static void writable_pages(void) {
     needs("procmem");
     volatile uint8_t *page = (volatile uint8_t *)((uintptr_t)take_step_far & ~UINT64_C(4095));
@@ -748,12 +755,25 @@ static void writable_pages(void) {
     for (int i = 0; i < 100; i++) {
         require(!flip(i % 2 == 0), "commit %d fails", i);
         require(take_step_far(1) == (i % 2 ? 2 : 11), "commit %d is not in effect", i);
+        require(strcmp(stats_now().guard, "remap") != 0, "commit %d exchanges the page", i);
         page[4095] = (uint8_t)i;
     }
     stop_runner();
 }
 
-/* Returns whether the page of the sites still belongs to this program's file. */
+static void writable_pages_refused(void) {
+    REFUSE(no_advice);
+    writable_pages();
+}
+
+/* Checks a filter that comes between two commits, and answers as systems before Linux 5.14. */
+static void writable_pages_unknown(void) {
+    require(!flip(true), "commit fails");
+    REFUSE(unknown_advice);
+    writable_pages();
+}
+
+/* Returns whether the page of the sites is still mapped from this program's file. */
 static bool is_ours(void) {
     char line[512], program[256];
     bool found = false;
@@ -778,6 +798,11 @@ static void exchange_keeps_names(void) {
             stats_now().guard);
     require(is_ours(), "/proc/self/maps does not name the program");
     stop_runner();
+}
+
+static void exchange_without_advice(void) {
+    REFUSE(unknown_advice);
+    exchange_keeps_names();
 }
 
 /* --- membarrier --- */
@@ -983,7 +1008,8 @@ static void fork_without_descriptors(void) {
     require(is_on(), "the child changed the text");
 }
 
-/* Checks a fork with shared pages: a copy of them that is made writable would still be shared. */
+/* Checks a fork with shared pages: if the child made its pages writable, they would still be shared
+   with its parent. */
 static void fork_alias_then_mprotect(void) {
     REFUSE(no_procmem);
     require(!flip(true) && is_on(), "commit fails");
@@ -1067,7 +1093,7 @@ static void *map_near(size_t size, int flags, uintptr_t hint) {
     return memory;
 }
 
-/* Reserves room for text and records, with the text at a boundary of huge pages. */
+/* Reserves room for text, at a boundary of huge pages, and makes the records of its sites. */
 static void reserve_own(void) {
     uint8_t *room = map_near(3 * HUGE_PAGE_BYTES, 0, 0);
     uintptr_t start = ((uintptr_t)room + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
@@ -1132,7 +1158,7 @@ static void require_own_follows(size_t count) {
 }
 
 static void exchange_refused_chosen(void) {
-    needs("alias"); /* would have jumps */
+    needs("alias"); /* "jump" would be possible with it */
     reserve_own();
     fill_own();
     require(!carry_patch_register(own.records, own.records + OWN_SITES), "no memory");
@@ -1189,8 +1215,7 @@ static void falls_back_alone(void) {
     require_patching("alias");
 }
 
-/* Checks that a commit fails if no other way is left, and that a later one succeeds if it may
-   write. */
+/* Checks that every commit fails if no way to write text is left. */
 static void fails_without_other_way(void) {
     only("procmem");
     start_runner();
@@ -1206,7 +1231,10 @@ static void fails_without_other_way(void) {
 #define DEBUGGER_WRITES 20000
 #define NOT_ALLOWED     77
 
-/* Writes one byte of its parent's text repeatedly. Exits with the number of lost writes, or 100. */
+/*
+ * Writes one byte of its parent's text repeatedly, and reads it four times after each write. Exits
+ * with the number of reads that find another byte, at most 70, or with NOT_ALLOWED.
+ */
 static _Noreturn void be_debugger(uintptr_t address, bool *ready) {
     char path[64];
     int lost = 0;
@@ -1284,7 +1312,7 @@ static void text_goes_mprotect(void) {
     reloads_text();
 }
 
-/* Makes ten pages from `page` on, with one site each at the same offset, of their own key. */
+/* Makes one site at offset `at` of each of the ten pages from `page` on; all sites follow `key`. */
 static void make_ten(size_t page, size_t at, struct carry_key *key, struct carry_site *records) {
     key->value = (uintptr_t)own.text;
     for (size_t i = 0; i < 10; i++) {
@@ -1398,7 +1426,7 @@ static void *flip_on_little(void *unused) {
 }
 
 /* Patches sites while both threads have the smallest possible stack: traps need the alternate
-   one. */
+   stack. */
 static void small_stacks(void) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -1411,7 +1439,7 @@ static void small_stacks(void) {
     stop_runner();
 }
 
-/* --- errno and the mask of signals --- */
+/* --- The mask of signals --- */
 
 static void leaves_state(void) {
     sigset_t before;
@@ -1451,6 +1479,11 @@ static void test_refusals(void) {
     run_case("/proc not mounted: alias", no_proc);
     run_case("pages are exchanged for pages of the same file", exchange_keeps_names);
     run_native("pages that the program writes are not exchanged: procmem", writable_pages);
+    run_native("pages that the program writes are not exchanged, advice refused: procmem",
+               writable_pages_refused);
+    run_native("pages that the program writes are not exchanged, advice unknown: procmem",
+               writable_pages_unknown);
+    run_case("pages are exchanged where the system knows no advice", exchange_without_advice);
     run_case("exchange refused: traps", exchange_refused);
     run_case("exchange refused, a thread blocks SIGTRAP: nothing", exchange_refused_blocked);
     run_case("exchange refused, a handler blocks SIGTRAP: nothing", exchange_refused_handler);

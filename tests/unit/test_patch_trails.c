@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests the trails that Spin finds where the models of proof/patch leave something out, on the
- * library and simulated text: a core can fetch what Spin reports, after the operations that Spin
- * reports, and never if nothing is left out. Each commit must execute the operations of the models
- * in their order.
+ * Tests the trails that Spin finds in the models of proof/patch when a step is left out. The
+ * library patches simulated text: after the operations that Spin reports, a core can fetch the
+ * bytes that Spin reports. If no step is left out, a core can never fetch these bytes. Each commit
+ * must execute the operations of the models in their order.
  */
 #include <string.h>
 
@@ -87,7 +87,8 @@ static void add_site(size_t i, enum mode mode, uintptr_t address) {
     sim_add_site(address, record->length);
 }
 
-/* Returns the function of two instructions, or another one; for STOP. */
+/* For mode STOP: returns the function whose body has two instructions if `is_several`, or another
+ * function. */
 static uintptr_t function_of(bool is_several) {
     return (uintptr_t)sim.text + (is_several ? 0x3000 : 0x1000000);
 }
@@ -140,8 +141,8 @@ static size_t fetched_from;
 static bool was_fetched;
 
 /*
- * Returns the index of the instruction that contains a byte of the site; for alternatives, that of
- * the byte, as the models count bytes.
+ * Returns the index of the instruction that contains a byte of the site. For alternatives, returns
+ * the index of the byte, because the models count bytes.
  */
 static size_t index_of(size_t byte) {
     return trail->mode == STOP ? byte >= SECOND : byte;
@@ -165,7 +166,8 @@ static bool is_fetched(const uint8_t *bytes) {
                    data->records[0].length - fetched_from);
 }
 
-/* Checks whether `fetched` is the complete old instruction: it may run until the commit returns. */
+/* Returns whether `fetched` is the complete old instruction, which a core may run until the commit
+ * returns. */
 static bool is_intended(void) {
     return !fetched_from && is_fetched(before) && !strchr(sim.operations, ')');
 }
@@ -179,8 +181,8 @@ static void look_everywhere(void) {
     was_fetched = was_fetched || (sim_may_fetch(fetched, fetched_from) && !is_intended());
 }
 
-/* Looks each time anew, so that the last look counts: an exchange shows the old page until all
- * cores are synchronised at the end of a commit. */
+/* Sets was_fetched anew each time, so that the last call counts: where pages are exchanged, cores
+ * may fetch the old page until all cores are synchronised at the end of a commit. */
 static void look_at_end(void) {
     was_fetched = sim_may_fetch(fetched, fetched_from);
 }

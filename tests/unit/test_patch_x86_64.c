@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests the sites of x86-64: their bytes in each state, refusals, and the compiler's part. */
+/* Tests the sites of x86-64: their bytes in each state, refusals, and compiled code around them. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +22,9 @@ static const struct placed_kind *kinds;
 /* --- Bytes --- */
 
 /*
- * Returns whether a site holds a pattern: bytes in hexadecimal, and 32-bit offsets: K to its key, F
- * to the function, S with a digit of base 36 to that many bytes after the site's beginning, * to
- * anywhere.
+ * Returns whether a site holds a pattern of hexadecimal bytes and 32-bit offsets. In the pattern, K
+ * is the offset to the site's key, and F the offset to the function. S and a digit of base 36 are
+ * the offset to that many bytes after the start of the site; * is any offset.
  */
 static bool site_holds(const struct placed_kind *kind, size_t site, size_t state,
                        const char *pattern) {
@@ -63,7 +63,7 @@ static void expect_bytes(size_t kind, size_t state, const char *pattern, const c
     tap_ok(TAP_EQ(wrong, 0), "%s: %s: %s", kinds[kind].name, name, pattern);
 }
 
-/* Each state, in an order in which every one is reached from another. */
+/* The states, in an order in which each is reached from a different one. */
 static const struct {
     size_t kind;
     size_t state;
@@ -114,7 +114,7 @@ static void test_states(void) {
     }
 }
 
-/* Checks a body without a prefix, and one with the opcode of a call in place of its offset. */
+/* Checks a body without a prefix, and a body whose second byte is the opcode of a call. */
 static void test_inlined(void) {
     static const uint8_t subtraction[] = {0x81, 0xe8, 1, 0, 0, 0};
     const struct placed_kind *call = &kinds[CALL];
@@ -126,7 +126,7 @@ static void test_inlined(void) {
     placed_commit(call->key, call->states[0].value);
 }
 
-/* A shorter body does not contain all four bytes of an offset: calls of its function are direct. */
+/* A body too short for the four bytes of its offset is refused: its function is called directly. */
 static void test_short_body(void) {
     static const uint8_t aux[] = {0, 0, 0, 3, 0x0f, 0x1f, 0x00};
     const struct carry_site *site =
@@ -138,6 +138,25 @@ static void test_short_body(void) {
     tap_ok(TAP_TRUE(carry_encode(site, (uintptr_t)aux, &body, bytes)) && TAP_EQ(bytes[0], 0x2e) &&
                TAP_EQ(bytes[1], 0xe8),
            "a relative body that is too short for an offset is not inlined");
+}
+
+/* Only a jump to the instruction after the site becomes a NOP: a call of that instruction must
+ * still push a return address. */
+static void test_next(void) {
+    static const uint8_t nop[] = {0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00};
+    static struct carry_site jump, call;
+    uint8_t bytes[CARRY_SITE_BYTES_MAX];
+    jump.kind = CARRY_SITE_JUMP;
+    call.kind = CARRY_SITE_CALL;
+    const uintptr_t next = carry_site_address(&jump) + sizeof nop;
+    tap_ok(TAP_TRUE(carry_encode(&jump, next, NULL, bytes)) &&
+               TAP_EQ(memcmp(bytes, nop, sizeof nop), 0),
+           "a jump to what follows becomes a NOP");
+    tap_ok(TAP_TRUE(carry_encode(&jump, next + 1, NULL, bytes)) && TAP_EQ(bytes[1], 0xe9),
+           "a jump behind that remains a jump");
+    tap_ok(TAP_TRUE(carry_encode(&call, carry_site_address(&call) + sizeof nop, NULL, bytes)) &&
+               TAP_EQ(bytes[1], 0xe8),
+           "a call of what follows remains a call");
 }
 
 /* --- Records of newer libraries --- */
@@ -223,7 +242,7 @@ __asm__(".text\nalt_seven: movl $7, %eax\nret\n"
         return result;                                                                             \
     }
 
-/* Written for a header with more features than the library knows. */
+/* Names a feature that the library does not know, as programs built with a newer header may. */
 #define BY_NO_FEATURE                                                                              \
     CARRY_ALT_TEXT("call alt_seven", CARRY_ALT_PAD, "movl $8, %%eax", CARRY_ALT_NAME("nonesuch"),  \
                    "1")
@@ -267,7 +286,8 @@ static void test_alternatives(void) {
     tap_ok(alternatives_are(false), "alternatives of several instructions are restored");
 }
 
-/* From now on there may be other threads. */
+/* Tests alternatives after a thread has started: from then on the library assumes that there are
+   other threads. */
 static void test_quiescence(void) {
     pthread_t thread;
     pthread_create(&thread, NULL, nap, NULL);
@@ -297,7 +317,7 @@ CARRY_OP_DEFINE(dirty, clean);
 
 static uint64_t has_avx512;
 
-/* Is a leaf to the compiler: its array is in the red zone, and its frame is not aligned. */
+/* Looks like a leaf to the compiler: its array is in the red zone, and its frame is not aligned. */
 __attribute__((noinline)) static bool leaf_keeps_stack(uint64_t seed) {
     volatile uint64_t kept[13];
     for (size_t i = 0; i < 13; i++)
@@ -383,6 +403,7 @@ int main(void) {
     check_counts();
     test_inlined();
     test_short_body();
+    test_next();
     check_refused();
     check_all_or_nothing();
     test_unknown();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests that the replay of other CPUs tracks use as they do, by measurements on them. */
+/* Tests that the replay of other CPUs tracks components in use as measured on these CPUs. */
 #include <string.h>
 
 #include <carry/cpu.h>
@@ -58,8 +58,8 @@ static void judge_use(const char *name, uint64_t found, uint64_t by_writes, uint
            (unsigned long long)found);
 }
 
-/* Checks the components in use after `code`. Before it, all registers are initial, and no component
-   is in use. */
+/* Checks the components in use after `code`, which finds all registers initial and no component in
+   use. */
 #define AFTER(name, by_writes, by_values, code)                                                    \
     do {                                                                                           \
         replay_start();                                                                            \
@@ -110,7 +110,8 @@ static void test_vectors(void) {
           load_image(&initial, SSE | AVX));
 }
 
-/* Also covers components that this CPU may lack. */
+/* Tests loads of each component alone, even of components that this CPU lacks; then instructions
+   that write mask registers. */
 static void test_images(uint64_t components) {
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++) {
         if (!(components >> i & 1))
@@ -124,7 +125,8 @@ static void test_images(uint64_t components) {
     AFTER("kxnorw, vzeroall", OPMASK, OPMASK, DO("kxnorw %k1, %k1, %k1\n\tvzeroall"));
 }
 
-/* Components follow each other from 576 on, or 128 bytes later where MPX precedes them. */
+/* Tests where XSAVEC puts k1: after AVX, which starts at offset 576, or 128 bytes later if MPX lies
+   between them. */
 static void test_places(size_t offset) {
     uint64_t saved;
     memset(&spare, 0, sizeof spare);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests sections of kernels, in a simulated one, with real registers. */
+/* Tests sections in a simulated kernel, with real registers. */
 #include <carry/section.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -37,10 +37,10 @@ static void test_schedule(size_t steps, bool loads_early) {
 static const char *const stepped_names[SIM_STEPPED] = {"begin", "end", "reload", "switch"};
 
 /*
- * Returns the stride between interrupted instructions. All instructions before the interrupted one
- * are stepped, so at level short not every one is tried. With an area, registers are saved and
- * loaded at each instruction. Without an area, an interrupt does the same before the claim, and is
- * refused after it: below level long some instructions suffice.
+ * Returns the stride between the instructions that are interrupted. Each trial steps through all
+ * instructions before the interrupted one, so at level short not every instruction is tried.
+ * Without an area, all interrupts before the claim have the same effect, and all later ones are
+ * refused: below level long, some instructions suffice.
  */
 static size_t stride_of(const struct effort *effort, bool with_area) {
     return effort->all || with_area ? effort->stride : 7;
@@ -84,7 +84,7 @@ int main(void) {
     if (fault_under_valgrind())
         return tap_skip_all("valgrind keeps x87 registers in 64 bits");
     const struct effort *effort = effort_chosen();
-    /* Schedules find twelve faults in section.c; the last was found at step 115,342. */
+    /* Schedules found each of twelve trial faults in section.c, the last one at step 115,342. */
     size_t steps = effort->few_rounds * STEPS_A_ROUND;
     effort_note(effort);
     for (int loads_early = 0; loads_early < 2; loads_early++) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests signal handlers of several copies of the library in one process.
- *
- * usage: test_signals COPY COPY COPY     objects, each with its own library:
- * harness/signals_copy.h
+ * usage: test_signals COPY COPY COPY
+ * Each COPY is a shared object with its own library (harness/signals_copy.h).
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -69,7 +68,7 @@ static void install_stranger(void) {
     sigaction(SIGSEGV, &action, &found);
 }
 
-/* Returns whether a fault of the other program arrives exactly once. */
+/* Returns whether a fault that concerns no copy reaches the stranger's handler exactly once. */
 static bool stranger_is_called(void) {
     page = mmap(NULL, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     strange = 0;
@@ -126,7 +125,7 @@ static bool go_in_reverse(void) {
     return ok && stranger_is_installed();
 }
 
-/* Releases the middle copy and installs it again. Until then it remains in the chain. */
+/* Releases the middle copy and installs it again. The copy remains in the chain all the time. */
 static bool middle_goes(void) {
     install_stranger();
     bool ok = all_acquire();
@@ -239,8 +238,8 @@ static bool other_version(void) {
     return acquires_over(forged->code);
 }
 
-/* Installs the handler without siginfo. It passes the signal to a copy, although the system calls
-   it without siginfo. */
+/* Installs a copy's handler again, without SA_SIGINFO. The handler passes the signal to a copy,
+   although the system calls it without siginfo. */
 static bool without_siginfo(void) {
     bool ok = all_acquire();
     signal(SIGSEGV, installed_handler().sa_handler);

@@ -23,7 +23,7 @@
 static const struct effort *effort;
 static unsigned char data[DATA_BYTES];
 
-/* Tests the functions that call the chosen kernel, for each kernel that can be chosen. */
+/* Tests the functions around the kernels, after `kernel` has been chosen. */
 static void test_functions_by(const char *kernel) {
     tap_ok(TAP_EQ(carry_sum_select(kernel), CARRY_OK), "%s is selected", kernel);
     struct verdict verdict = check_iov(carry_sum_iov, effort);
@@ -101,7 +101,7 @@ static void test_constant_sizes(void) {
     tap_ok(constant_size_agrees(64), "the sum of zeros of a constant size is right");
 }
 
-/* Sanitizers report an address computed from NULL, even if it is NULL. */
+/* Sums no bytes at NULL: sanitizers report any address that is computed from NULL. */
 static void test_no_bytes(void) {
     tap_ok(TAP_EQ(constant_sizes[0](NULL, 0, 5), 5) && TAP_EQ(carry_sum_inline(NULL, 0, 5), 5) &&
                TAP_EQ(carry_sum_call(NULL, 0, 5), 5) &&
@@ -132,7 +132,7 @@ static void test_fold(void) {
     tap_ok(ok, "fold, finish and finish_nonzero are right");
 }
 
-/* A sum over data that contains its own checksum verifies. */
+/* Tests that data that contain their own checksum verify. */
 static void test_verification(void) {
     bool ok = true;
     rng_restart();
@@ -233,7 +233,8 @@ static void test_updates(void) {
     verdict_report(&verdict, "carry_sum_update");
 }
 
-/* RFC 1624, section 4: dd2f, a word from 5555 to 3285, gives 0000 and not ffff. */
+/* Tests the example of RFC 1624, section 4: if a word changes from 5555 to 3285, the checksum dd2f
+   becomes 0000, not ffff. */
 static void test_rfc1624_example(void) {
     uint16_t check, from, to;
     memcpy(&check, "\xdd\x2f", 2);
@@ -275,7 +276,7 @@ static uint32_t sum_by_choice(const void *p, size_t size, uint32_t seed) {
 
 static const unsigned char example[] = {0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7};
 
-/* RFC 1071, section 3: 00 01 f2 03 f4 f5 f6 f7 sums to ddf2. */
+/* Tests the example of RFC 1071, section 3: 00 01 f2 03 f4 f5 f6 f7 sums to ddf2. */
 static void test_rfc1071_example(void) {
     const uint16_t folded = carry_sum_fold(carry_sum(example, sizeof example, 0));
     tap_ok(TAP_MEMEQ(&folded, "\xdd\xf2", 2), "the example of RFC 1071 is right");
@@ -322,7 +323,7 @@ static bool first_patched(void) {
     return first_copy() && first_call();
 }
 
-/* No kernel was selected yet: the first function that is called chooses one. */
+/* Tests the first call before a kernel is selected: it must choose one. */
 static void test_first_use(void) {
     static const char *const masks[] = {NULL, "all"};
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
@@ -345,7 +346,7 @@ static void test_under_mask(const char *mask) {
     verdict_report(&verdict, "peel \"%s\": sums by %s are right", mask, best);
 }
 
-/* Masks one feature after the other, beginning with the one that builds on most others. */
+/* Masks one more feature each time, from the last row of features.def to the first; then "all". */
 static void test_peeling(void) {
     struct carry_cpu_feature feature;
     char mask[1000] = "";

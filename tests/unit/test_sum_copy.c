@@ -21,7 +21,8 @@
 
 static const struct effort *effort;
 
-/* The tested form that survives faults, wrapped in a function with one result. */
+/* The tested form that survives faults. copy_try() calls it, and returns only the number of bytes
+   left. */
 static carry_sum_copy_try_fn *tried;
 
 static size_t copy_try(void *dst, const void *src, size_t size, uint32_t *sum) {
@@ -60,7 +61,8 @@ static struct verdict check_abi_after_fault(void) {
     return verdict;
 }
 
-/* Checks non-canonical addresses: the CPU does not report which one it was. */
+/* Returns whether no byte is copied from or to a non-canonical address. The CPU does not report the
+   address of such a fault. */
 static bool nowhere_is_left(size_t size) {
     unsigned char bytes[300], before[300];
     void *nowhere = (void *)(UINTPTR_MAX / 2 + 1);

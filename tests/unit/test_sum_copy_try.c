@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests `sum`: copies that survive faults, with the checks of copies that do not sum. */
+/* Tests `sum`: copies that survive faults, by the checks for copies that do not sum. Then tests
+ * their sums when pages are removed during a copy. */
 #include <carry/fault.h>
 #include <carry/sum.h>
 
@@ -19,8 +20,8 @@
 
 static carry_sum_copy_try_fn *tried;
 
-/* Copies with the tested function. After a fault no sum is returned, not even where no byte is
-   left. */
+/* Returns the number of bytes that the tested function leaves. Returns SIZE_MAX if there is a sum
+   after a fault, or no sum without a fault. */
 static size_t copy_try(void *dst, const void *src, size_t size) {
     const unsigned before = recover_count;
     const struct carry_sum_tried done = tried(dst, src, size, 0);
@@ -67,8 +68,10 @@ static bool sums_what_it_copies(size_t size, size_t step, void (*take)(void), bo
     return ok;
 }
 
-/* Returns the next step to try. Steps after the first few belong to loops: fewer of the later ones
-   are tried. */
+/*
+ * Returns the next step to try. After the first few, steps are in loops, so fewer of them are
+ * tried, except at level long.
+ */
 static size_t next_step(const struct effort *effort, size_t step) {
     return step + 1 + rng_below(4 + (effort->all ? 0 : step / 4));
 }

@@ -14,7 +14,7 @@
 
 #define BITS_MAX 2048
 
-/* From harness/: like the library's kernel, but with parts of 1,000 bytes. */
+/* Defined in harness/: the library's kernels, but with parts of 1,000 bytes. */
 carry_sum_fn carry_sum_sve2_parts;
 carry_sum_copy_fn carry_sum_copy_sve2_parts;
 
@@ -46,7 +46,7 @@ static void check_all_kernels(unsigned bits) {
 int main(void) {
     effort = effort_chosen();
     effort_note(effort);
-    /* The shortest level tries the usual lengths, and the longest. */
+    /* The shortest level tries only 128, 256 and 2,048 bits. */
     const bool is_short = !strcmp(effort->name, "short");
     for (unsigned bits = 128; bits <= BITS_MAX; bits *= is_short && bits == 256 ? 8 : 2) {
         if (carry_cpu_has("sve"))

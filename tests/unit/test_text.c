@@ -35,7 +35,8 @@ static double unit_of(const char *suffix) {
     return *suffix == 'M' ? 1e6 : *suffix == 'k' ? 1e3 : 1;
 }
 
-/* Returns whether the text fits, and its value differs by at most 5 in 100, or 0.05. */
+/* Returns whether the text has at most five characters, and its value differs by at most 5 % or
+   0.05, whichever is more. */
 static bool is_near(double value) {
     char text[TEXT_SIZE], *suffix;
     text_measure(text, value);
@@ -99,7 +100,7 @@ static void test_fitting(void) {
     }
 }
 
-/* Values that no table contains must still end within the buffer. */
+/* Tests that the texts of values that no table contains end within the buffer. */
 static void test_ends(void) {
     static const double values[] = {1e300, -1e300, INFINITY, -INFINITY, NAN};
     static char *(*const writes[])(char *, double) = {text_measure, text_added, text_times,

@@ -11,7 +11,7 @@
 #include "harness/tap.h"
 #include "xstate/x86_64/thunk.h"
 
-/* Each way to detect the components in use, and to preserve them. */
+/* Masks of CPU features, one for each way to detect the components in use and to preserve them. */
 static const char *const masks[] = {
     "",        "+fast_xgetbv1", "fast_xgetbv1", "avx512f", "avx512f,+fast_xgetbv1",
     "xgetbv1", "xsavec",        "avx",          "xsave",   "all",

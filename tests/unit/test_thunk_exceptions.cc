@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests exceptions through thunks: thrown by targets, by callbacks, and by their callees.
+// Tests exceptions through thunks: thrown by targets and by callbacks.
 #include <carry/thunk.h>
 
 #include <stdexcept>
@@ -38,7 +38,8 @@ CARRY_THUNK(by_enter, entered)
 CARRY_THUNK_AROUND(by_around, surrounded)
 }
 
-// Returns what a call throws. Variables in registers must be restored with it.
+// Returns the text of the exception that a call throws, "nothing" if it throws none, or "lost
+// registers" if unwinding does not restore registers.
 static const char *thrown(long (*function)(long, double), long a) {
     volatile long seed = a;
     const long b = seed * 3, c = seed * 5, d = seed * 7;

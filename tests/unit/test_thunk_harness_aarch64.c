@@ -54,7 +54,7 @@ static const struct mutant {
     const char *name;
     const char *entry;
     check_fn *check;
-    uint32_t needs; /* enum carry_host_extension */
+    uint32_t needs; /* bits of carry_thunk_detect() */
     const char *message;
 } mutants[] = {
     {MUTANT(forgets_x5), check_enter, 0, "another argument 5"},
@@ -74,7 +74,7 @@ static const struct mutant {
     {MUTANT(whole_forgets_p4), enter_whole, 1 << MACHINE_SVE, "predicate 4 differs"},
     {MUTANT(stops_streaming), in_streaming, 1 << MACHINE_SME, "calls back"},
     {MUTANT(promises_za), with_za, 1 << MACHINE_SME, "calls back"},
-    /* Thunks for base functions are wrong for other functions. */
+    /* Thunks for functions of the base calling convention are wrong for other functions. */
     {"enter for any", carry_thunk_enter, enter_whole, 0, ""},
     {"around for any", carry_thunk_around, around_whole, 0, ""},
 };
@@ -93,7 +93,7 @@ static void test_mutant(const struct mutant *mutant) {
            "%s is caught: %s", mutant->name, verdict.text);
 }
 
-/* Checks a mutant that branches. It ends its process, so a child process runs it. */
+/* Checks a thunk that cannot reach guarded text, in a child process, because SIGILL ends it. */
 static void test_guarded(void) {
     int status = 0;
     if (!(carry_thunk_detect() >> MACHINE_BTI & 1)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests extended state: saving, loading and cleaning, by each way that CPUs have. */
+/* Tests extended state: saving, loading and cleaning, in each way that CPUs support. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,7 +127,7 @@ static void set_in_use(struct registers *registers, uint64_t in_use) {
         memcpy(registers->area + XSTATE_BV, &in_use, sizeof in_use);
 }
 
-/* Replaces in `to` the components of `mask` with those of `from`. */
+/* Replaces in `to` the components of `mask` with the components of `from`. */
 static void replace_components(struct registers *to, const struct registers *from, uint64_t mask) {
     uint64_t in_use = registers_in_use(to) & ~mask;
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
@@ -137,14 +137,14 @@ static void replace_components(struct registers *to, const struct registers *fro
 }
 
 /*
- * Checks the components in use. Without XSAVE the library cannot determine them: FXRSTOR may put
- * x87 and SSE in use, whatever it loads.
+ * Checks that only components that `wanted` or other software has in use are in use. Without XSAVE
+ * the library cannot determine them: FXRSTOR may put x87 and SSE in use, whatever it loads.
  */
 static bool same_use(const struct registers *wanted, const struct registers *found,
                      struct verdict *verdict) {
     /*
-     * Only for components that the library uses: it calls memcpy(), which may use what FXSAVE does
-     * not save.
+     * Compares only components that the library uses: memcpy(), which it calls, may put other
+     * components in use, which FXSAVE does not save.
      */
     const uint64_t in_use = registers_in_use(wanted);
     const uint64_t more =
@@ -223,7 +223,7 @@ static bool clean_once(enum carry_xstate_level level, uint64_t in_use, struct ve
     wanted = registers_in;
     replace_components(&wanted, &initial, components_cleaned(level));
     call_cleaned((const void *)carry_xstate_clean, level, 0);
-    /* Components that the library does not use may be overwritten by memset(), which it calls. */
+    /* memset(), which the library calls, may overwrite components that the library does not use. */
     return (registers_compare(&wanted, &registers_out, tested_components(), verdict) &&
             same_use(&wanted, &registers_out, verdict) &&
             registers_compare_gpr(&registers_in, &registers_out, KEPT_BY_CALLS, verdict)) ||
@@ -256,7 +256,8 @@ static void switch_there(void *unused) {
     replay_stop();
 }
 
-/* The stack ends at a page that faults: a CPU that reads beyond a short area reads there. */
+/* Tests cleaning on a stack that ends at a page that faults: a CPU that reads beyond a short area
+   faults. */
 static void test_clean_reads(const char *mask) {
     enum { STACK_BYTES = 65536 };
     static const enum carry_xstate_level levels[] = {CARRY_XSTATE_CLEAN_VECTORS,
@@ -279,7 +280,8 @@ static void test_clean_reads(const char *mask) {
 
 /* --- Threads --- */
 
-/* Checks x87 registers: no compiled code here uses them between the calls. */
+/* Returns whether x87 registers are saved and loaded. No compiled code here uses them between the
+   calls. */
 static bool keeps_x87(uint64_t seed) {
     enum { XCOMP_BV = 520, ST = 32, FTW = 4 };
     static _Thread_local uint8_t mine[AREA_MAX] __attribute__((aligned(64)));
@@ -338,7 +340,7 @@ static void test_masks(const char *mask) {
            "mask \"%s\": sizes of areas are right", mask);
 }
 
-/* Compares XINUSE as XSAVE uses it with the library's report. */
+/* Compares the components that are in use with those that the library reports as in use. */
 static void test_in_use(void) {
     struct verdict verdict = {.ok = true};
     uint64_t in_use = 0;

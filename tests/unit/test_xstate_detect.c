@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests `xstate`: the layout derived from CPUID, on this CPU and on others; their answers are
- * given here.
+ * Tests `xstate`: the layout derived from CPUID, on this CPU and on other CPUs, whose CPUID is
+ * simulated.
  */
 #include <string.h>
 
@@ -100,7 +100,8 @@ static void test_machines(void) {
     }
 }
 
-/* XSAVE of a component for which an area has no room would write after it. */
+/* Tests that components without a name are not enabled: areas have no room for them, so XSAVE would
+ * write after an area. */
 static void test_nameless(const struct machine *machine) {
     use_machine(machine);
     cpu.xcr0 |= UINT64_C(1) << 62 | UINT64_C(1) << CARRY_XSTATE_COMPONENTS;
@@ -130,8 +131,9 @@ static void test_no_leaf(const struct machine *machine) {
 }
 
 /*
- * Compares with CPUID.0DH.1:EBX: with XSAVES, this is the size for XCR0 | IA32_XSS; only kernels
- * can read that register.
+ * Returns whether `total` is a possible value of CPUID.0DH.1:EBX. With XSAVES, that is the size for
+ * XCR0 | IA32_XSS, but only kernels can read IA32_XSS, so any supervisor components may be
+ * included.
  */
 static bool is_total(const struct carry_xstate_layout *layout, size_t total) {
     uint64_t supervisor = layout->xsaves ? layout->supervisor : 0, some = supervisor;

@@ -17,13 +17,13 @@
 /* The data of a system: a register set, a frame, or a register set with a note. */
 struct source {
     const char *name;
-    uint8_t *image, *note; /* each at the end of its memory */
+    uint8_t *image, *note; /* each ends at the end of its memory */
     size_t size, note_size;
 };
 
 static struct guard images, notes;
 
-/* The simulated machine of the library (--wrap). */
+/* The result of carry_xstate_layout(), which is replaced (--wrap): the machine of the library. */
 static struct carry_xstate_layout own_layout;
 void __wrap_carry_xstate_layout(struct carry_xstate_layout *layout);
 
@@ -96,7 +96,7 @@ static void test_hidden_tiles(const struct machine *machine) {
            "frame of %s, tiles not requested", machine->name);
 }
 
-/* Tests images like those of CPUs with XSAVE before AVX: nothing follows the header. */
+/* Tests images of CPUs with XSAVE but without AVX: nothing follows the header. */
 static void test_no_vectors(const struct machine *machine, const char *name) {
     struct carry_xstate_layout less = machine->layout, layout;
     less.user = CARRY_XSTATE_BIT(X87) | CARRY_XSTATE_BIT(SSE);
@@ -122,7 +122,7 @@ static void test_unknown_machine(const struct machine *machine) {
            "core of an unknown machine");
 }
 
-/* A component without a name is ignored while it is not in use. */
+/* Tests a component without a name: it is ignored while it is not in use, otherwise refused. */
 static void test_nameless(const struct machine *machine) {
     struct carry_xstate_layout layout;
     struct source source = source_of("core", &machine->layout, 7);
@@ -144,7 +144,7 @@ static void test_nameless(const struct machine *machine) {
 
 /* --- Refusals --- */
 
-/* Keeps the first bytes, still next to the inaccessible page. */
+/* Keeps the first `size` bytes, and moves them up to the inaccessible page. */
 static void keep_first_bytes(struct source *source, size_t size) {
     source->image = memmove(source->image + source->size - size, source->image, size);
     source->size = size;
@@ -241,7 +241,7 @@ static void no_xfeatures(struct source *source) {
 }
 static const struct {
     enum carry_xstate_refusal refusal;
-    const char *names; /* first letters */
+    const char *names; /* the first letters of the sources to mutate */
     void (*mutate)(struct source *source);
 } mutations[] = {
     {REFUSED(SHORT), "rfc", cut_to_legacy},
@@ -304,8 +304,8 @@ static void spoil_bytes(uint8_t *bytes, size_t size, size_t from, size_t length)
     }
 }
 
-/* Tries randomly changed data: nothing outside is read, and what passes is an image of the layout
-   that was found. */
+/* Tries randomly changed data: no byte outside is read, and accepted data are an image of the
+   layout that was found. */
 static bool try_random(const struct machine *machine, const char *name) {
     struct source source = source_of(name, &machine->layout, machine->layout.user & rng_next());
     spoil_bytes(source.image, source.size, IMAGE_SOFTWARE, 24);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests that all functions for extended state report that it is unsupported here, and do
-   nothing. */
+/* Tests the functions for extended state where the library does not support it: there are no
+   components, and saving writes zeros. */
 #include <string.h>
 
 #include <carry/thunk.h>

@@ -22,7 +22,7 @@ static void test_names(void) {
            "other numbers have no name and description");
 }
 
-/* PKRU has four bytes; Linux leaves the others in signal frames as they were on the stack. */
+/* PKRU has four bytes. In signal frames, Linux does not write the other bytes of its component. */
 static void test_pkru(void) {
     static uint8_t image[IMAGE_BYTES_MAX];
     const uint64_t pkru = CARRY_XSTATE_BIT(PKRU);
@@ -53,8 +53,8 @@ static bool has_component(const struct carry_xstate_layout *layout, unsigned com
     return (layout->user ? layout->user : 3) >> component & 1;
 }
 
-/* Sets `ranges` to the registers of a component. Those of x87 are on both sides of MXCSR, which
-   belongs to SSE. */
+/* Sets `ranges` to the registers of a component. The registers of x87 are on both sides of MXCSR,
+   which is part of SSE. */
 static void find_registers(const struct carry_xstate_layout *layout, uint64_t xcomp_bv,
                            unsigned component, struct range ranges[2]) {
     size_t at = image_offset(layout, xcomp_bv, component);
@@ -85,7 +85,10 @@ static void make_zeros(uint8_t *image, const struct carry_xstate_layout *layout,
     image_put(image, IMAGE_MXCSR, 4, 0x1f80);
 }
 
-/* Returns whether each byte of a component, and no other byte, affects whether it is initial. */
+/*
+ * Returns whether a change of any byte of an initial component makes this component, and no other
+ * one, not initial.
+ */
 static bool bytes_matter(const struct carry_xstate_layout *layout, uint64_t xcomp_bv,
                          unsigned component) {
     static uint8_t image[IMAGE_BYTES_MAX];
@@ -171,7 +174,7 @@ static void test_dropped(void) {
     tap_ok(ok, "a conversion leaves nothing of dropped components");
 }
 
-/* Tests the place of a component that a machine has, but its programs may not use. */
+/* Tests the offset of a component that a machine has, but that its programs may not use. */
 static void test_place_of_unused(void) {
     bool ok = true;
     for (size_t i = 0; machine_at(i); i++) {

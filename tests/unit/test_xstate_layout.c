@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests `xstate`: sizes and offsets, compared with what machines reported of themselves. */
+/* Tests `xstate`: sizes and offsets, compared with the values that machines reported. */
 #include <carry/xstate.h>
 
 #include <string.h>
@@ -25,8 +25,7 @@ static void test_totals(const struct machine *machine) {
 }
 
 /*
- * Checks that components are in the order of their bits, from the header on, aligned where
- * required.
+ * Checks that components follow the header in the order of their bits, aligned where required.
  */
 static bool is_packed(const struct carry_xstate_layout *layout, uint64_t mask) {
     size_t end = CARRY_XSTATE_EXTENDED;
@@ -46,8 +45,8 @@ static bool is_packed(const struct carry_xstate_layout *layout, uint64_t mask) {
 }
 
 /*
- * Tries each component removed, and each as the only one, including supervisor state: kernels save
- * it too.
+ * Tests all components, all components but one, and each component alone, including supervisor
+ * components, which kernels save.
  */
 static void test_compact_offsets(const struct machine *machine) {
     const struct carry_xstate_layout *layout = &machine->layout;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests `xstate`: images of this machine. Initial ones are loaded over registers in use. What the
- * system passes to tracers, to signal handlers and into core files must equal what
- * carry_xstate_save() saved just before.
+ * Tests `xstate`: images of this machine. Initial images are loaded over registers in use. Images
+ * that the system passes to tracers and signal handlers, and writes to core files, must equal the
+ * images that carry_xstate_save() saved just before.
  */
 #include <cpuid.h>
 #include <elf.h>
@@ -50,8 +50,8 @@ struct shared {
 
 static struct shared *shared;
 static struct carry_xstate_layout this_machine;
-static bool tracks_use; /* XGETBV(1) reports what is in use; not in emulators */
-static bool emulated;   /* tracing is impossible */
+static bool tracks_use; /* XGETBV(1) reports the components in use; not in emulators */
+static bool emulated;   /* tracing failed, as in emulators */
 
 /* --- Registers --- */
 
@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) void make_dirty(uint64_t mask) {
                          : "eax", "edx");
 }
 
-#define OSPKE_BIT 16 /* CPUID.(EAX=07H,ECX=0):ECX */
+#define OSPKE_BIT 16 /* bit 4 of CPUID.(EAX=07H,ECX=0):ECX */
 
 /*
  * Returns the components that make_dirty() supports. Emulators have PKRU in XCR0, but no
@@ -116,7 +116,8 @@ static inline __attribute__((always_inline)) void signal_self(long pid, long sig
     (void)result;
 }
 
-/* Fills `masks` with each component alone, all, and none. */
+/* Fills `masks` with nothing, each component alone, and all components. Returns the number of
+   masks. */
 static size_t list_combinations(uint64_t *masks) {
     const uint64_t all = can_dirty();
     size_t count = 0;
@@ -136,8 +137,8 @@ static const char *name_of(uint64_t mask) {
 
 /* --- Initial images --- */
 
-/* Returns whether the components are initial. Ignores xmm registers, because the compiler may have
-   used them since. */
+/* Returns whether the components other than SSE are initial. SSE is ignored, because the compiler
+   may have used xmm registers. */
 static bool is_initial(const uint8_t *area, uint64_t mask) {
     bool ok = true;
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
@@ -188,7 +189,7 @@ static void load_area(void *area) {
     carry_xstate_load(area, carry_xstate_default());
 }
 
-/* Returns whether a load of the image faults. Restores the registers, whatever was loaded. */
+/* Returns whether loading the image faults. Restores the registers in both cases. */
 static bool load_faults(void) {
     static uint8_t before[IMAGE_BYTES_MAX] __attribute__((aligned(64)));
     struct fault fault;
@@ -207,8 +208,8 @@ static void spoil_header(uint8_t *image) {
 }
 
 /*
- * Returns whether the CPU agrees. Zen 1 (family 23, model 1) ignores bit 63 of XSTATE_BV, the bit
- * of no component; Zen 3, Zen 5 and Cascade Lake fault.
+ * Returns whether the CPU agrees with image_faults(). No component has bit 63 of XSTATE_BV. If it
+ * is set, Zen 3, Zen 5 and Cascade Lake fault, but Zen 1 (family 23, model 1) ignores it.
  */
 static bool cpu_agrees(bool faults) {
     uint8_t *top = shared->area + IMAGE_XSTATE_BV + 7;
@@ -221,8 +222,9 @@ static bool cpu_agrees(bool faults) {
 }
 
 /*
- * Damages images at random: those that pass the check can be loaded, and the CPU agrees on those
- * that fault. Random values are for registers that accept any: bounds and shapes of tiles do not.
+ * Damages images at random: those that pass the check can be loaded, and the CPU faults where
+ * expected. Only registers that accept any value get random values: bounds and shapes of tiles do
+ * not.
  */
 static void test_faults(void) {
     const uint64_t xcomp_bv = this_machine.xsavec ? IMAGE_COMPACT | this_machine.user : 0;
@@ -254,8 +256,8 @@ static uint64_t compared_components(void) {
 }
 
 /*
- * Checks that dirty components are in use. More may be: other software puts components in use, and
- * systems report x87 and SSE as in use in all their frames. These must be initial.
+ * Checks that dirty components are in use. More components may be in use, but must be initial:
+ * other software puts components in use, and systems report x87 and SSE as in use in all frames.
  */
 static bool same_as_saved(uint64_t dirtied) {
     const uint64_t saved = carry_xstate_image_in_use(&this_machine, shared->area);
@@ -265,7 +267,7 @@ static bool same_as_saved(uint64_t dirtied) {
                             compared_components());
 }
 
-/* Returns whether the area converts, like any image, to what the system provided. */
+/* Returns whether the area can be converted to the image that the system provided. */
 static bool area_converts(void) {
     static uint8_t standard[IMAGE_BYTES_MAX];
     const struct carry_xstate_target target = {
@@ -358,8 +360,8 @@ static void test_frames(void) {
 /* --- Core files --- */
 
 /*
- * Returns the components to compare. Linux writes PKRU as it was when the thread was last switched
- * out.
+ * Returns the components to make dirty before a core dump. PKRU is omitted: Linux writes it as it
+ * was when the thread was last switched out.
  */
 static uint64_t dumped_components(void) {
     return can_dirty() & ~BIT(PKRU);
@@ -379,7 +381,7 @@ static void die_dirty(const char *folder) {
     _exit(0);
 }
 
-/* Returns the contents of the first note of that type, for the kernel's notes of x86. */
+/* Returns the first note of `type` that the kernel has written, without its header, or NULL. */
 static const uint8_t *find_note(const uint8_t *core, size_t size, uint32_t type,
                                 size_t *note_size) {
     const Elf64_Ehdr *header = (const void *)core;
@@ -401,7 +403,7 @@ static const uint8_t *find_note(const uint8_t *core, size_t size, uint32_t type,
     return NULL;
 }
 
-/* Returns why there is no core file to read, or NULL. */
+/* Judges the image in a core file. Returns why it cannot be judged, or NULL. */
 static const char *judge_core(const uint8_t *core, size_t size) {
     size_t image_size, note_size;
     const uint8_t *image = find_note(core, size, NT_X86_XSTATE, &image_size);

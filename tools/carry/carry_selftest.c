@@ -60,7 +60,7 @@ static const char usage[] =
 
 /* --- Functions that the checks need --- */
 
-/* Covers all small sizes of packets and some larger ones: two seconds on most machines. */
+/* Covers all small sizes of packets, and some larger ones, in two seconds on most machines. */
 const struct effort selftest_effort = {
     .name = "selftest",
     .dense_size = 260,
@@ -143,8 +143,8 @@ static size_t wrong_rows(const struct selftest *test) {
     return wrong;
 }
 
-/* Runs all rows once, and again with other data until the time is over. If a row fails, `seed`
-   keeps the value with which it failed. */
+/* Runs all rows once, then again with other data until the time is over or a row fails. If a row
+   fails, `seed` keeps the value with which it failed. */
 static void run_rows(struct selftest *test, uint64_t seconds) {
     const uint64_t first = seed;
     const int64_t end = clock_ns() + (int64_t)seconds * CLOCK_SECOND;

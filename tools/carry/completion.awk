@@ -61,7 +61,7 @@ in_usage {
     has_words = has_words || next_word ~ /^[A-Z]/
     if (next_word ~ /^[a-z]/) {
         sub(/ .*/, "", next_word)
-        add(next_word, "") # a paragraph begins with it
+        add(next_word, "") # a paragraph begins with the word
     }
     next
 }

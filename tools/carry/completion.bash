@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 # Completes carry's subcommands, options and their values for bash, as --help lists them, and files.
 
-# Prints what may follow these words, in the format of completion.awk.
+# Prints what may follow the words that are given, in the format of completion.awk.
 _carry_rows() {
     local of=carry
     (($# == 1)) || of="carry ${*:2}"
     "$@" --help 2>/dev/null | awk -v of="$of" '@READ@'
 }
 
-# Prints the values of an option in these rows; after a space, only required ones.
+# Prints the values of an option that the given rows list. If a space precedes the value, only an
+# option that requires a value counts.
 _carry_values() {
     local names takes values
     while IFS='|' read -r names takes _ values; do

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 # Completes carry's subcommands, options and their values for fish, as --help lists them, and files.
 
-# Prints what may follow these words, in the format of completion.awk.
+# Prints what may follow the words that are given, in the format of completion.awk.
 function __carry_rows
     command $argv --help 2>/dev/null | awk -v of="$(string join ' ' carry $argv[2..])" '@READ@'
 end
 
-# Prints the values of an option in the rows that follow; after a space, only required ones.
+# Prints the values of an option that the given rows list. If a space precedes the value, only an
+# option that requires a value counts.
 function __carry_values --argument-names option separator
     for row in $argv[3..]
         set -l fields (string split '|' -- $row)
@@ -17,7 +18,7 @@ function __carry_values --argument-names option separator
     end
 end
 
-# Prints a line for each name in the rows that begins like this, with its summary.
+# Prints a line for each name in the rows that matches the pattern, with its summary.
 function __carry_names --argument-names pattern
     for row in $argv[2..]
         set -l fields (string split '|' -- $row)

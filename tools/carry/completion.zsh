@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Completes carry's subcommands, options and their values for zsh, as --help lists them, and files.
 
-# Prints what may follow these words, in the format of completion.awk.
+# Prints what may follow the words that are given, in the format of completion.awk.
 _carry_rows() {
     "$@" --help 2>/dev/null | awk -v of="carry${2:+ ${*:2}}" '@READ@'
 }

@@ -67,8 +67,8 @@ static int print_help(char **words) {
     return STATUS_CLEAN;
 }
 
-/* Checks whether a file has this name: programs that accept only one word as a command, such as
-   tcpdump -z, run it with the name of a file. */
+/* Checks whether there is a file of this name. Programs that accept only one word as a command,
+   such as tcpdump -z, run carry with the name of a file. */
 static bool is_file(const char *name) {
     return strcmp(name, "-") == 0 || access(name, F_OK) == 0;
 }
@@ -117,8 +117,9 @@ static int close_output(int status) {
 
 /*
  * Opens stand-ins for standard input, output or error if they are closed: otherwise files opened
- * later would get their numbers, and reports would be written there. A stand-in cannot be used in
- * that direction, like a closed descriptor, and started programs do not inherit it.
+ * later would get their numbers, and reports would be written there. Like a closed descriptor, the
+ * stand-in for input cannot be read, the stand-ins for output and error cannot be written, and
+ * started programs do not inherit them.
  */
 static bool hold_standard_descriptors(void) {
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {

@@ -3,8 +3,9 @@
 #define CARRY_TOOLS_VERSION_H
 
 /*
- * Prints "carry " and the version in the first line, which programs read; the commit that it was
- * built from; the libraries in it with their versions, and the kernels that run on this CPU.
+ * Prints "carry " and the version in the first line, which programs read. Then prints the commit
+ * that the tool was built from, the libraries that it uses with their versions, and the kernels
+ * that are chosen on this CPU.
  */
 void version_print(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Switches by the functions on which Boost.Context's fibers and continuations are based; it exports
- * them to C. */
+/* Switches contexts by the functions that Boost.Context exports to C. Its fibers and continuations
+ * are based on them. */
 #include "peer.h"
 
 typedef void *fcontext_t;

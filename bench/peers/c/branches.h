@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes loops of branches that are off: sixteen in a row, so that the loop does not hide them. */
+/* Makes loops of branches that are off: sixteen in a row, so that the cost of the loop does not
+ * hide the cost of the branches. */
 #ifndef BENCH_BRANCHES_H
 #define BENCH_BRANCHES_H
 
@@ -14,7 +15,8 @@
 #define BRANCHES_8(test)  BRANCHES_4(test) BRANCHES_4(test)
 #define BRANCHES_16(test) BRANCHES_8(test) BRANCHES_8(test)
 
-/* Defines size_t name(size_t calls): passes branches on `test`, and returns how many were off. */
+/* Defines size_t name(size_t calls): passes `calls` branches on `test`. Returns `calls`, or 0 if
+ * `test` was true. */
 #define BRANCHES(name, test)                                                                       \
     static size_t name(size_t calls) {                                                             \
         size_t done = 0;                                                                           \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Provides bounds for all peers: functions that do nothing, and functions that only load the
- * bytes. */
+/* Provides bounds for all peers: functions that do nothing, a direct call, and a function that only
+ * loads the bytes. */
 #include "peer.h"
 
 #include "bench/load.h"
@@ -36,6 +36,7 @@ PEER_FUNCTION(sum_row) = {"floor", "sum", "floor", PEER_SUM, {.sum = sum}};
 PEER_FUNCTION(sum_copy_row) = {
     "floor-sum-copy", "sum_copy", "floor", PEER_SUM_COPY, {.sum_copy = sum_copy}};
 PEER_FUNCTION(copy_row) = {"floor-copy", "copy", "floor", PEER_COPY, {.copy = copy}};
+PEER_CHAIN_FUNCTION(chain_row, "floor", "floor", sum, NULL);
 PEER_FUNCTION(call_row) = {"floor-call", "call", "floor", PEER_LOOP, {.loop = loop}};
 PEER_FUNCTION(branch_row) = {"floor-branch", "branch", "floor", PEER_LOOP, {.loop = no_branches}};
 

@@ -6,7 +6,7 @@
 
 PEER_FUNCTION(row) = {"memcpy", "copy", "", PEER_COPY, {.copy = NULL}};
 
-/* Casts memcpy() to a function without a result. */
+/* Sets the row to memcpy(), cast to a function without a result. */
 __attribute__((constructor)) static void find(void) {
     row.copy = (peer_copy *)(void (*)(void))memcpy;
 }

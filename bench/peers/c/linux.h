@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Defines for user space the parts of Linux's headers that its checksums need. The build makes
- * empty files for the headers that they include by name, and includes this file before them, also
- * in assembly.
+ * Defines for user space the parts of Linux's headers that the sources of its checksums need. The
+ * build makes empty files for the headers that these sources include, and includes this file before
+ * the sources, also in assembly.
  */
 #ifndef BENCH_LINUX_H
 #define BENCH_LINUX_H
@@ -22,6 +22,7 @@
 
 #else
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,10 +32,13 @@
 #define unlikely(x)     __builtin_expect(!!(x), 0)
 #define __LITTLE_ENDIAN 1234
 
+#define __user
+#define __always_inline inline __attribute__((always_inline))
+
 typedef uint8_t __u8;
+typedef uint16_t u16, __be16, __sum16;
 typedef uint32_t u32, __u32, __be32, __wsum;
 typedef uint64_t u64;
-typedef uint16_t __sum16;
 
 static inline u32 ror32(u32 word, unsigned shift) {
     return word >> (shift & 31) | word << (-shift & 31);
@@ -57,11 +61,16 @@ static inline unsigned add32_with_carry(unsigned a, unsigned b) {
     return a;
 }
 
-/* Folds a sum for ip_compute_csum(). No code here calls that. */
+/* Folds a sum for ip_compute_csum(), which no code here calls. */
 static inline __sum16 csum_fold(__wsum sum) {
     sum = (sum & 0xffff) + (sum >> 16);
     return (__sum16) ~(sum + (sum >> 16));
 }
+
+/* Omit the functions of <net/checksum.h> that copy. */
+#define _HAVE_ARCH_COPY_AND_CSUM_FROM_USER
+#define HAVE_CSUM_COPY_USER
+#define _HAVE_ARCH_CSUM_AND_COPY
 
 __wsum csum_partial(const void *data, int size, __wsum sum);
 __sum16 ip_compute_csum(const void *data, int size);

@@ -22,6 +22,10 @@
 #define MARGIN          64 /* bytes before and after a copy; these must not change */
 #define CANARY_TURNS    2000
 #define LOOP_CALLS      1000 /* to verify a loop */
+#define HEADER_BYTES    54   /* the first slice of a chain: Ethernet, IPv4 and TCP */
+#define SLICE_BYTES     64   /* the other slices */
+#define ODD_SLICE_BYTES 723  /* 1,500 bytes are a header and two; the last has an odd offset */
+#define ALIGNMENTS      64   /* of slices */
 
 struct call {
     uint32_t offset, to, size;
@@ -43,7 +47,7 @@ struct question {
 };
 
 static const char *work_folder;
-static unsigned char *source, *target;
+static unsigned char *source, *target, *chained;
 static size_t source_size;
 static struct mix mixes[MIXES_MAX];
 
@@ -109,6 +113,48 @@ static const struct call *find_mix(const char *name) {
     return mix->calls;
 }
 
+/* --- Chains --- */
+
+static const void *linked; /* the current chain, in the form of the peer */
+
+/* Returns the distance between the starts of slices: there are unused bytes after each slice, for
+ * each alignment. */
+static size_t slice_distance(size_t slice_bytes) {
+    return (slice_bytes + 3 * ALIGNMENTS - 1) / ALIGNMENTS * ALIGNMENTS;
+}
+
+static size_t count_slices(size_t slice_bytes, size_t size) {
+    size_t rest = size > HEADER_BYTES ? size - HEADER_BYTES : 0;
+    return 1 + (rest + slice_bytes - 1) / slice_bytes;
+}
+
+static void make_chain_memory(void) {
+    chained = get_memory(PEER_SLICES * slice_distance(ODD_SLICE_BYTES));
+}
+
+/* Copies the bytes of a call to the slices of a chain. Returns whether there are enough slices. */
+static bool make_chain(const struct peer_function *function, size_t offset, size_t size) {
+    static struct iovec slices[PEER_SLICES];
+    static struct peer_chain chain = {.slices = slices};
+    bool is_odd = !strcmp(function->work, "sum_odd_chain");
+    size_t slice_bytes = is_odd ? ODD_SLICE_BYTES : SLICE_BYTES;
+    size_t distance = slice_distance(slice_bytes);
+    chain.count = count_slices(slice_bytes, size);
+    if (chain.count > PEER_SLICES)
+        return false;
+    memset(chained, 0x5a, chain.count * distance);
+    for (size_t i = 0, done = 0; i < chain.count; i++) {
+        size_t most = i ? slice_bytes : HEADER_BYTES;
+        size_t part = size - done < most ? size - done : most;
+        slices[i].iov_base = chained + i * distance + offset % ALIGNMENTS;
+        slices[i].iov_len = part;
+        memcpy(slices[i].iov_base, source + offset + done, part);
+        done += part;
+    }
+    linked = function->chain.link ? function->chain.link(&chain) : &chain;
+    return true;
+}
+
 /* --- Calls --- */
 
 static inline __attribute__((always_inline)) uint32_t call_sum(const struct peer_function *function,
@@ -125,6 +171,8 @@ static inline __attribute__((always_inline)) uint32_t call_sum(const struct peer
     case PEER_COPY:
         function->copy(target + to, source + offset, size);
         return 0;
+    case PEER_SUM_CHAIN:
+        return function->chain.sum((const char *)linked + offset, size, seed);
     case PEER_LOOP:
         break;
     }
@@ -200,6 +248,8 @@ static uint32_t run_question(const struct question *question, size_t first, size
         return run_form(question, PEER_SUM_COPY_FROM, first, count);
     case PEER_COPY:
         return run_form(question, PEER_COPY, first, count);
+    case PEER_SUM_CHAIN:
+        return run_form(question, PEER_SUM_CHAIN, first, count);
     case PEER_LOOP:
         return (uint32_t)question->function->loop(count);
     }
@@ -251,7 +301,7 @@ struct vector {
     uint32_t seed, sum;
 };
 
-/* Returns what is wrong with a vector, or NULL. */
+/* Calls a function with a vector. Returns a text about its error, or NULL if it is right. */
 static const char *judge_vector(const struct peer_function *function, const struct vector *vector) {
     const bool copies = function->form != PEER_SUM;
     unsigned char *to = target + vector->to;
@@ -271,7 +321,17 @@ static const char *judge_vector(const struct peer_function *function, const stru
     return NULL;
 }
 
+/* Does the same for a function that sums chains. Skips the vector if it has too many slices. */
+static const char *judge_chain(const struct peer_function *function, const struct vector *vector) {
+    if (!make_chain(function, vector->offset, vector->size))
+        return NULL;
+    uint32_t sum = function->chain.sum(linked, vector->size, vector->seed);
+    return is_same_sum(sum, vector->sum) ? NULL : "wrong sum";
+}
+
 static void verify_vectors(const struct peer_function *function) {
+    const char *(*judge)(const struct peer_function *, const struct vector *) =
+        function->form == PEER_SUM_CHAIN ? judge_chain : judge_vector;
     FILE *file = open_work("vectors", "r");
     if (!file)
         fail("%s has no vectors", work_folder);
@@ -280,7 +340,7 @@ static void verify_vectors(const struct peer_function *function) {
     const bool seedless = has_flag(function, "seedless");
     while (!wrong && fscanf(file, "%zu %zu %zu %u %u", &vector.offset, &vector.to, &vector.size,
                             &vector.seed, &vector.sum) == 5)
-        wrong = seedless && vector.seed ? NULL : judge_vector(function, &vector);
+        wrong = seedless && vector.seed ? NULL : judge(function, &vector);
     fclose(file);
     if (wrong)
         printf("wrong %zu %s at offset %zu, to %zu, seed %u\n", vector.size, wrong, vector.offset,
@@ -344,6 +404,16 @@ static bool is_inside(const struct call *call) {
            (size_t)call->to + call->size <= source_size;
 }
 
+/* Makes the chain of a question, if it has one, and sets its offset to 0: the start of the chain.
+ * Returns false if a chain has too many slices. */
+static bool begin_chain(struct question *question) {
+    if (question->function->form != PEER_SUM_CHAIN)
+        return true;
+    const struct call one = question->one;
+    question->one.offset = 0;
+    return make_chain(question->function, one.offset, one.size);
+}
+
 /* Returns the mode after "beside-", "hot" for "beside", or NULL for other modes. */
 static const char *behind_beside(const char *mode) {
     const size_t length = strlen("beside");
@@ -361,13 +431,13 @@ static void answer_time(const struct peer_function *function, const char *mode,
     question->dependent = !inner && !strcmp(mode, "latency");
     question->first %= MIX_CALLS;
     if (strcmp(mode, "hot") && !question->dependent) {
-        question->calls = find_mix(mode);
+        question->calls = function->form == PEER_SUM_CHAIN ? NULL : find_mix(mode);
         if (!question->calls) {
             printf("error no mode %s\n", mode);
             return;
         }
     }
-    if (!is_inside(&question->one))
+    if (!is_inside(&question->one) || !begin_chain(question))
         puts("error outside the data");
     else
         take_time(question);
@@ -400,6 +470,7 @@ int main(int argc, char **argv) {
         fail("usage: run WORK");
     work_folder = argv[1];
     read_data();
+    make_chain_memory();
     char line[LINE_BYTES];
     while (fgets(line, sizeof line, stdin))
         answer(line);

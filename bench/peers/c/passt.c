@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * passt's checksum, inverted. If the compiler may use AVX2, the code does so from the first address
- * on that is a multiple of 32; otherwise it is plain C.
+ * passt's checksum, inverted. If the compiler may use AVX2, the code uses AVX2 from the first
+ * address that is a multiple of 32; otherwise the code is plain C.
  */
 #include "checksum.c"
 

@@ -35,7 +35,7 @@ type question struct {
 	first, count int
 }
 
-// seed is a type of earlier sum that a peer accepts.
+// seed is a type of the initial sum that a peer accepts.
 type seed interface{ uint16 | uint64 }
 
 // peer is a function on packets: it takes and returns sums as numbers read in network order.
@@ -45,7 +45,7 @@ type peer[S seed] struct {
 	sum   func(packet []byte, initial S) uint16
 }
 
-// anyPeer is a peer with any type of earlier sums.
+// anyPeer is a peer with any type of the initial sum.
 type anyPeer interface {
 	row() (name, flags string)
 	one(packet []byte, initial uint16) uint16

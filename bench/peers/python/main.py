@@ -21,7 +21,7 @@ Sum = Callable[[bytes], int]
 
 MIX_CALLS = 1 << 17
 MEMORY_BYTES = 1 << 30  # a limit: dpkt needs 20 times the memory of a packet
-CANARY_TURNS = 20  # these take as long in Python as 2,000 elsewhere
+CANARY_TURNS = 20  # these take as long as 2,000 turns in the other languages
 CANARY_TRIES = 5
 MASK = (1 << 64) - 1
 

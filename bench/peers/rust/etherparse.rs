@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! etherparse: the sum that its headers compute, before they swap the bytes.
+//! etherparse: the checksum that its headers compute, before they swap the bytes.
 
 use etherparse::checksum::Sum16BitWords;
 

@@ -59,7 +59,7 @@ fn floor(packet: &[u8]) -> u16 {
 fn floor_branches(calls: usize) -> usize {
     let mut done = 0;
     while calls - done >= 16 {
-        // SAFETY: no instruction; but the compiler no longer knows the number.
+        // SAFETY: the text contains no instruction. It hides the number from the compiler.
         unsafe { asm!("/* {0} */", inout(reg) done) };
         done += 16;
     }
@@ -130,7 +130,7 @@ fn run_mix(sum: fn(&[u8]) -> u16, data: &[u8], calls: &[Call], first: usize, cou
 fn work_beside(mut x: u64) -> u64 {
     for _ in 0..BESIDE_TURNS {
         x = x.wrapping_mul(0x5851f42d4c957f2d).wrapping_add(1);
-        // SAFETY: no instruction; but the compiler no longer knows the number.
+        // SAFETY: the text contains no instruction. It hides the number from the compiler.
         unsafe { asm!("/* {0} */", inout(reg) x) };
     }
     x

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! libpnet. Its users pass the index of the checksum, so that it counts as zero; here, an index
-//! past the end.
+//! libpnet. Its users pass the index of the checksum field, which then counts as zero. This peer
+//! passes an index past the end.
 
 use crate::peer::Peer;
 

@@ -20,11 +20,12 @@ macro_rules! branches {
     };
 }
 
-/// Passes sixteen branches in a row, so that the loop does not hide them, as c/branches.h does.
+/// Passes `calls` branches, sixteen in a row, like c/branches.h: the cost of the loop does not hide
+/// the cost of the branches. Returns `calls`, or 0 if the key is on.
 fn pass(calls: usize) -> usize {
     let mut done = 0;
     while calls - done >= 16 {
-        // SAFETY: no instruction; but the compiler no longer knows the number.
+        // SAFETY: the text contains no instruction. It hides the number from the compiler.
         unsafe { asm!("/* {0} */", inout(reg) done) };
         branches!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
         done += 16;

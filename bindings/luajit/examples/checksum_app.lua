@@ -70,8 +70,8 @@ function ChecksumApp:new(conf)
     return setmetatable(app, ChecksumApp)
 end
 
--- Gets the sums of the packet with the function for its shape, or else with the library, and then
--- generates a function for the new shape. Returns the number of sums.
+-- Gets the sums of the packet with the generated function. If the packet has another shape, gets
+-- them with the library, and generates a function for this shape. Returns the number of sums.
 function ChecksumApp:look()
     if self.made then
         local count = self.made.packet(self.frame, self.sums, carry.SUMS_MAX)

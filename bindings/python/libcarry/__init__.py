@@ -9,7 +9,7 @@
     '0xb1e6'
 
 Checksums are numbers as packets show them: store 0xb1e6 as the bytes b1 e6. Partial sums are
-numbers that only sum(), combine() and finish() understand.
+opaque numbers: pass them to sum(), combine() or finish().
 """
 
 from ._carry import (

@@ -10,13 +10,13 @@ __version__: Final[str]  # the version of libcarry
 PROTOCOLS: Final[tuple[str, ...]]  # protocols of headers, such as "tcp"
 VERDICTS: Final[tuple[str, ...]]  # verdicts on checksums, such as "good"
 REASONS: Final[tuple[str, ...]]  # why a checksum is unverifiable; the first means no reason
-CAUSES: Final[tuple[str, ...]]  # why one is bad, illegal or partial; the first means no cause
+CAUSES: Final[tuple[str, ...]]  # why a checksum is bad, illegal or partial; the first: no cause
 AUDIT_USAGE: Final[str]  # what carry audit --help prints
-FLOW_CAUSES: Final[str]  # names of causes that other packets of a flow show, each after a space
-CAUSE_WORDS: Final[tuple[str, ...]]  # the words for one checksum with each cause, to follow "it"
-CAUSE_MANY: Final[tuple[str, ...]]  # the words for several, to follow a number; "": none
-CAUSE_ADVICE: Final[tuple[str, ...]]  # the advice on each cause, to follow "try: "; "": none
-REASON_WORDS: Final[tuple[str, ...]]  # the words for each reason, to follow a number
+FLOW_CAUSES: Final[str]  # names of causes that other packets of a flow show, a space before each
+CAUSE_WORDS: Final[tuple[str, ...]]  # for each cause, words about one checksum, to put after "it"
+CAUSE_MANY: Final[tuple[str, ...]]  # words about several, to put after their number; "": none
+CAUSE_ADVICE: Final[tuple[str, ...]]  # for each cause, advice to put after "try: "; "": none
+REASON_WORDS: Final[tuple[str, ...]]  # for each reason, words to put after a number of checksums
 VERDICT_CLASSES: Final[tuple[str, ...]]  # the class of styles of each verdict on a page
 PAGE_HEAD: Final[str]  # the start of a page, up to its title
 PAGE_STYLE: Final[str]  # the styles of a page, which follow the title
@@ -25,7 +25,7 @@ class CaptureError(ValueError):
     name: str  # the name of the capture
     offset: int  # bytes of the capture (uncompressed) before the part that cannot be read
     reason: str  # one line
-    report: Any  # a Report on the packets before, or None
+    report: Any  # a Report on the packets before that part, or None
 
 class CaptureDamaged(CaptureError): ...
 class NotACapture(CaptureError): ...

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     Buffer: TypeAlias = Any
 
-# An array of integers by the buffer protocol.
+# An array of integers that supports the buffer protocol.
 Numbers: TypeAlias = Buffer
 
 

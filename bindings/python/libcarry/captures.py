@@ -45,7 +45,7 @@ _STYLE = """<style>
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Where a capture could no longer be read, in bytes of the capture (uncompressed), and why."""
+    """The offset from which on a capture could not be read, and the reason."""
 
     offset: int  # bytes of the capture, uncompressed, before the damage
     reason: str  # one line
@@ -104,7 +104,7 @@ class Report:
         self._result = result
         self._data: dict[str, Any] = json.loads(result.json())
 
-    # --- In short ---
+    # --- Summary ---
 
     @property
     def name(self) -> str:
@@ -147,21 +147,21 @@ class Report:
         damage = self._data["damage"]
         return Damage(damage["offset"], damage["reason"]) if damage else None
 
-    # --- In detail ---
+    # --- Details ---
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:
-        """Checksums by protocol and verdict."""
+        """The numbers of checksums by protocol and verdict."""
         return cast(dict[str, dict[str, int]], self._data["protocols"])
 
     @property
     def reasons(self) -> dict[str, dict[str, int]]:
-        """Unverifiable checksums by protocol and reason."""
+        """The numbers of unverifiable checksums by protocol and reason."""
         return cast(dict[str, dict[str, int]], self._data["reasons"])
 
     @property
     def causes(self) -> dict[str, dict[str, int]]:
-        """Checksums by protocol and cause, as far as the capture shows one."""
+        """The numbers of checksums with a known cause, by protocol and cause."""
         return cast(dict[str, dict[str, int]], self._data["causes"])
 
     @property
@@ -171,7 +171,8 @@ class Report:
 
     @property
     def findings(self) -> Findings:
-        """The listed checksums: those that count as wrong, or whose verdict `listed` names."""
+        """The listed checksums: their verdicts are in `listed` of check(), by default in
+        `wrong`."""
         return Findings(self._result)
 
     def __iter__(self) -> Iterator[Finding]:
@@ -206,7 +207,7 @@ class Report:
 
         return polars.DataFrame(self.table(table))
 
-    # --- For people ---
+    # --- Text and pages for people ---
 
     def __str__(self) -> str:
         return self._result.text()
@@ -423,7 +424,7 @@ def frames(source: Source) -> Iterator[Frame]:
 
 
 class Repairs:
-    """The results of fix(): the checksums that were repaired, and those that were left."""
+    """The results of fix(): the checksums that were repaired, and the checksums that were left."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         self._data = data
@@ -440,12 +441,13 @@ class Repairs:
 
     @property
     def repaired(self) -> dict[str, dict[str, int]]:
-        """Repaired checksums by protocol and by the verdict before."""
+        """The numbers of repaired checksums, by protocol and by their verdict before the repair."""
         return cast(dict[str, dict[str, int]], self._data["repaired"])
 
     @property
     def left(self) -> dict[str, dict[str, int]]:
-        """Checksums that were left, by protocol and by the verdict in the copy."""
+        """The numbers of bad, partial and illegal checksums that were left, by protocol and by
+        their verdict in the copy."""
         return cast(dict[str, dict[str, int]], self._data["left"])
 
     @property
@@ -470,8 +472,8 @@ class Repairs:
 
 
 def _is_same(source: os.stat_result | None, target: object) -> bool:
-    """Checks whether the target is the source file, or the same pipe; a socket has two
-    directions."""
+    """Checks whether the target is the source file, or the same pipe. A socket may be both source
+    and target, since it has two directions."""
     there = status_of(target)
     if source is None or there is None or not os.path.samestat(source, there):
         return False
@@ -479,7 +481,7 @@ def _is_same(source: os.stat_result | None, target: object) -> bool:
 
 
 def _permissions(source: os.stat_result | None) -> int:
-    """Returns the permissions of a copy: those of the source, if that is a file."""
+    """Returns the permissions of a copy: as for the source if it is a regular file, else 0o666."""
     if source is None or not stat.S_ISREG(source.st_mode):
         return 0o666
     return source.st_mode & 0o666

@@ -34,7 +34,7 @@ def selected_verdicts(names: Iterable[str]) -> int:
 
 
 def flag_bits(tunnels: bool, udp6_zero_absent: bool, ip_zero_partial: bool = False) -> int:
-    """Returns the options of a walk as defined in <carry/packet.h>."""
+    """Returns the flags of struct carry_packet_options in <carry/packet.h>."""
     return (not tunnels) | udp6_zero_absent << 1 | ip_zero_partial << 2
 
 
@@ -67,10 +67,10 @@ def packet_fix(
     verdicts: Iterable[str] = (),
     tunnels: bool = True,
 ) -> list[PacketSum]:
-    """Repairs the checksums of a frame in place; returns those that changed, as they were before.
+    """Repairs the checksums of a frame in place; returns the changed ones as they were before.
 
-    `frame` must be writable: a bytearray, a NumPy array. `verdicts` selects the checksums to repair
-    (bad, partial and illegal ones by default).
+    `frame` must be writable, such as a bytearray or a NumPy array. `verdicts` selects the checksums
+    to repair (bad, partial and illegal ones by default).
     """
     return _carry.packet_fix(
         frame, linktype, wire, flag_bits(tunnels, False), verdict_set(verdicts)
@@ -85,8 +85,8 @@ def packet_fill(
     verdicts: Iterable[str] = (),
     tunnels: bool = True,
 ) -> list[PacketSum]:
-    """Fills in all checksums of a frame about to be sent, absent ones too; else like
-    packet_fix()."""
+    """Fills in all checksums of a frame about to be sent, including absent ones. Otherwise works
+    like packet_fix()."""
     return _carry.packet_fill(
         frame, linktype, wire, flag_bits(tunnels, False), verdict_set(verdicts)
     )
@@ -106,7 +106,8 @@ def packet_check_many(
     """Checks many frames in one buffer, like packet_check(): frame i has sizes[i] bytes, from
     offsets[i] on.
 
-    The arrays hold integers of 4 or 8 bytes: NumPy's, array.array('Q'), a FrameBatch's.
+    The arrays hold integers of 4 or 8 bytes, such as NumPy arrays, array.array('Q'), or the members
+    of a FrameBatch.
     """
     flags = flag_bits(tunnels, udp6_zero_absent, ip_zero_partial)
     return _carry.packet_check_many(frames, offsets, sizes, linktype, wires, flags, 0)
@@ -122,8 +123,8 @@ def packet_fix_many(
     verdicts: Iterable[str] = (),
     tunnels: bool = True,
 ) -> PacketSums:
-    """Repairs many frames in one writable buffer, like packet_fix(); returns the sums that
-    changed."""
+    """Repairs the checksums of many frames in one writable buffer, like packet_fix(). Returns the
+    sums that changed."""
     flags, fix = flag_bits(tunnels, False), verdict_set(verdicts)
     return _carry.packet_fix_many(frames, offsets, sizes, linktype, wires, flags, fix)
 
@@ -138,7 +139,7 @@ def packet_fill_many(
     verdicts: Iterable[str] = (),
     tunnels: bool = True,
 ) -> PacketSums:
-    """Fills in many frames in one writable buffer, like packet_fill(); returns the sums that
-    changed."""
+    """Fills in the checksums of many frames in one writable buffer, like packet_fill(). Returns
+    the sums that changed."""
     flags, fix = flag_bits(tunnels, False), verdict_set(verdicts)
     return _carry.packet_fill_many(frames, offsets, sizes, linktype, wires, flags, fix)

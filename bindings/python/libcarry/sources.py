@@ -31,8 +31,8 @@ def printable(name: str | bytes) -> str:
 
 
 def _extent(reader: Any) -> tuple[int, int] | None:  # noqa: ANN401
-    """Returns the position of a file object, and the number of bytes that follow; None if it cannot
-    seek back. Some objects claim that they can, and raise an exception."""
+    """Returns the position of a file object, and the number of bytes that follow. Returns None if
+    the object cannot seek back: some objects claim that they can seek, but raise an exception."""
     if not getattr(reader, "seekable", lambda: False)():
         return None
     try:
@@ -46,17 +46,18 @@ def _extent(reader: Any) -> tuple[int, int] | None:  # noqa: ANN401
 
 
 def _reading(reader: Any) -> Callable[[int], Any]:  # noqa: ANN401
-    """Returns a function that reads the bytes present, without waiting for more."""
+    """Returns a function that reads from a file object. If the object has read1(), the function
+    returns bytes as they arrive, and waits only if there are none."""
     if not hasattr(reader, "read1"):
         return cast("Callable[[int], Any]", reader.read)
-    # On a non-blocking descriptor, read1() returns no bytes not only at the end. Before the end,
-    # read(1) then returns None.
+    # If a non-blocking descriptor has no bytes yet, read1() returns no bytes, as at the end. Then
+    # read(1) returns None before the end, and no bytes at the end.
     return lambda size: reader.read1(size) or reader.read(1)
 
 
 def _open_object(reader: Any, name: str) -> _carry.Capture:  # noqa: ANN401
-    """Opens a file object. If it cannot seek, it is read once. If it has read1(), it is read as
-    bytes arrive."""
+    """Opens a file object. An object that cannot seek is read once. An object that has read1() is
+    read as bytes arrive."""
     read = _reading(reader)
     extent = _extent(reader)
     if extent is None:
@@ -125,7 +126,7 @@ def open_capture(source: Source, name: str | None = None) -> Iterator[_carry.Cap
 
 
 def has_bytes(source: object) -> bool:
-    """Checks whether an object holds bytes in memory, as mmap does, though it can also read."""
+    """Checks whether an object holds bytes in memory. An mmap does, although it also has read()."""
     try:
         memoryview(cast(Any, source)).release()
     except TypeError:
@@ -147,8 +148,8 @@ def status_of(file: object) -> os.stat_result | None:
 
 
 def _is_stream(path: str) -> bool:
-    """Checks for a pipe or device, which is written to directly; raises an exception if the path
-    cannot be a target."""
+    """Checks for a pipe or character device, which is written to directly. Raises an exception if
+    the path cannot be a target."""
     present = status_of(path)
     if present is None:
         return False
@@ -168,11 +169,11 @@ def _is_stream(path: str) -> bool:
 def _replacing(path: str, mode: int) -> Iterator[int]:
     """Creates a file that replaces `path` once it is complete. After a failure, no file is left."""
     target = os.path.realpath(path)
-    # The command gives its incomplete files such names, and skips files with such names.
+    # `carry` names its incomplete files in this way, and skips files with such names.
     number = int.from_bytes(os.urandom(3), "big")
     temporary = os.path.join(os.path.dirname(target), f".carry-{os.getpid()}-{number}")
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
     except OSError as error:
         error.filename = path
         raise
@@ -187,8 +188,8 @@ def _replacing(path: str, mode: int) -> Iterator[int]:
 
 @contextmanager
 def open_target(path: str, mode: int) -> Iterator[tuple[int, Callable[[bytes], Any] | None]]:
-    """Yields the descriptor of a file that gets the permissions `mode`, and None; for a pipe or
-    device, -1 and the function that writes to it."""
+    """Yields how to write to a path: the descriptor of a new file with the permissions `mode`, and
+    None; or, for a pipe or device, -1 and a function that writes to it."""
     if _is_stream(path):
         with open(path, "wb", 0) as file:
             yield -1, writer_of(file)

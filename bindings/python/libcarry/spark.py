@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-# Partitions are as large as Spark's partitions of files. A capture counts as much as a file there:
-# its own bytes, and the bytes that could be read while it is opened.
+# The defaults of Spark for its partitions of files (maxPartitionBytes and openCostInBytes). A
+# capture counts as its own bytes and the bytes that could be read while it is opened.
 PARTITION_BYTES = 128 << 20
 OPENING_BYTES = 4 << 20
 # A task of Spark has one core.
@@ -62,7 +62,8 @@ def spark_schema(table: str) -> types.StructType:
 
 
 def arrow_schema(table: str, wanted: types.StructType) -> pyarrow.Schema:
-    """Returns the schema that Spark accepts for these columns; raises if the table lacks one."""
+    """Returns the schema that Spark accepts for these columns. Raises ValueError if the table lacks
+    a column, or has it in another type."""
     own = {column.name: column for column in spark_schema(table)}
     for column in wanted:
         if column.name not in own:
@@ -104,7 +105,7 @@ def sources(options: Mapping[str, str]) -> list[str]:
 
 
 def limit(options: Mapping[str, str]) -> int | None:
-    """Returns the number of findings of a capture to keep; None for all."""
+    """Returns the number of findings of a capture to keep, or None for all."""
     text = options.get("findings")
     if text is None:
         return Options().findings
@@ -158,10 +159,11 @@ def register(spark: SparkSession) -> None:
     Options: `table` is files, counts (by default) or findings; `findings` is how many findings of a
     capture are kept at most, or all. `schema()` with some of the columns omits the others.
 
-    Columns are those of `libcarry.audit.scan()`, in Spark's types: unsigned numbers are `int` or
-    `bigint`, and times are timestamps of microseconds, so that nanoseconds are cut off.
+    A table has the columns of `libcarry.audit.scan()`, in Spark's types: unsigned numbers are
+    `int` or `bigint`, and times are timestamps of microseconds, so that nanoseconds are cut off.
 
     Small captures share a task, and a large one has its own task, which reads it as a stream. A
-    capture that is damaged, or cannot be read, ends no job: its row of *files* contains the reason.
+    capture that is damaged, or cannot be read, does not end the job: its row of *files* contains
+    the reason.
     """
     spark.dataSource.register(_Source)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Asserts in tests that checksums are right: of captures, frames, and packets of scapy and dpkt.
+"""Asserts in tests that the checksums of captures, frames, and packets of scapy and dpkt are right.
 
     from libcarry.testing import assert_checksums
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 
-# Block types and options of pcapng (draft-ietf-opsawg-pcapng), in this machine's byte order.
+# Block types of pcapng, the byte-order magic of a section, and its length for "unspecified"
+# (draft-ietf-opsawg-pcapng).
 _SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
 _BYTE_ORDER, _ANY_SIZE = 0x1A2B3C4D, 2**64 - 1
 
@@ -66,8 +67,8 @@ def _dpkt_linktype(packet: Any) -> int:  # noqa: ANN401
 
 
 def _is_packet(item: object) -> bool:
-    """Checks whether `item` is a packet of scapy or dpkt, also of a derived class, and no list of
-    packets."""
+    """Checks whether `item` is a packet of scapy or dpkt, or of a class derived from theirs. A list
+    of packets is not a packet."""
     modules = {base.__module__.partition(".")[0] for base in type(item).__mro__}
     return hasattr(type(item), "__bytes__") and not modules.isdisjoint({"scapy", "dpkt"})
 
@@ -75,9 +76,9 @@ def _is_packet(item: object) -> bool:
 def to_frame(packet: Any, linktype: int | None = None) -> tuple[bytes, int]:  # noqa: ANN401
     """Converts a packet of scapy or dpkt, or bytes, to the bytes of a frame and its link type.
 
-    scapy fills in the checksums that are None, and dpkt those that are 0: the frame holds what they
-    would send. `linktype` is for bytes (1, Ethernet, by default), and for packets whose first layer
-    does not imply a link type.
+    scapy fills in the checksums that are None, and dpkt the checksums that are 0: the frame holds
+    the checksums that they would send. `linktype` is for bytes (1, Ethernet, by default), and for
+    packets whose first layer does not imply a link type.
     """
     if _is_packet(packet) and hasattr(packet, "getlayer"):
         return bytes(packet), _scapy_linktype(packet) if linktype is None else linktype
@@ -169,10 +170,10 @@ def assert_checksums(
     value and cause. Returns the report.
 
     `packets` is a path, a URL or a file object of a capture, a Report, one packet (bytes, or an
-    object of scapy or dpkt), or any number of packets. Bytes are a frame here, never a capture:
-    pass check(data) for that. Without `partial`, a checksum that is left to a network card is wrong
-    too. With `complete`, nothing may be left unverifiable or unexamined; otherwise, packets
-    without any checksum pass.
+    object of scapy or dpkt), or any number of packets. Bytes are a frame here, never a capture: for
+    a capture in memory, pass the Report that check(data) returns. Without `partial`, a checksum
+    that is left to a network card is wrong, too. With `complete`, nothing may be unverifiable or
+    unexamined; otherwise, packets without any checksum pass.
     """
     wrong = ("bad", "illegal") if partial else ("bad", "illegal", "partial")
     report = _report_of(packets, linktype, wrong)

@@ -52,7 +52,7 @@ bool argument_number(PyObject *object, const char *name, uint64_t largest, uint6
 #define OWN_ORDERS "@=>!"
 #endif
 
-/* Checks the format of the elements: a code of the struct module; NULL means bytes. */
+/* Checks the format of the elements, which is a code of the struct module. NULL means bytes. */
 bool numbers_are_integers(const Py_buffer *view, bool *is_signed) {
     const char *format = view->format ? view->format : "B";
     format += strchr(OWN_ORDERS, *format) && *format;
@@ -97,7 +97,8 @@ uint64_t numbers_at(const struct numbers *numbers, Py_ssize_t index) {
     return numbers->is_signed && narrow >> 31 ? UINT64_MAX : narrow;
 }
 
-/* Checks that there are `count` numbers of at most 32 bits; false with an exception set. */
+/* Checks that there are `count` numbers of at most 32 bits. If not, sets an exception and returns
+   false. */
 static bool numbers_are_for_each(const struct numbers *numbers, const char *name,
                                  Py_ssize_t count) {
     if (numbers->count != count) {

@@ -41,7 +41,8 @@ static char *put_sized_bytes(char *out, const void *bytes, int32_t size) {
 
 #include "tables.def" /* for TABLES_VERSION */
 
-/* Returns the keys and values, each preceded by its size; NULL without memory. */
+/* Returns the number of pairs, then their keys and values, each preceded by its size. Returns NULL
+   if there is no memory. */
 static char *metadata_of(const struct table *table) {
     const char *pairs[][2] = {{"libcarry.table", table->name},
                               {"libcarry.tables_version", TABLES_VERSION}};
@@ -175,7 +176,7 @@ static bool put_cell(struct builder *builder, size_t index, size_t rows, const s
     return true;
 }
 
-/* Returns a builder with room for `rows` rows; NULL without memory. */
+/* Returns a builder with room for `rows` rows, or NULL if there is no memory. */
 static struct builder *builder_create(const struct column *column, size_t rows) {
     struct builder *builder = calloc(1, sizeof *builder);
     if (!builder)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks, reads and repairs captures from paths, bytes and file objects. The functions of the
- * library run without the GIL; callbacks acquire it while they call Python.
+ * Checks, reads and repairs captures from paths, bytes and file objects, without the GIL; callbacks
+ * acquire it while they call Python.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "check/source.h"
 #include "common/file_name.h"
 
-/* The number of objects with which PyErr_Fetch() describes an exception. */
+/* The number of objects that PyErr_Fetch() stores: type, value and traceback. */
 #define KEPT 3
 
 struct capture {
@@ -31,10 +31,9 @@ struct capture {
     bool is_busy;                  /* a function of the library runs */
     PyThreadState *thread;         /* the calling thread, while it has released the GIL */
     PyObject *error[KEPT];         /* the exception that a callback raised */
-    PyObject *progress;            /* function to call, or NULL */
+    PyObject *progress;            /* function to call with the progress, or NULL */
     struct relatives *relatives;   /* on_related_packet() adds to it */
     PyObject *write;               /* write(bytes) of the target of a copy, or NULL */
-    int descriptor;                /* descriptor of the target, or -1 */
     uint64_t last;                 /* when progress and signals were last due, in ns */
     bool waits;                    /* reading may wait for a writer */
 };
@@ -49,7 +48,7 @@ static void acquire_gil(struct capture *self) {
     PyEval_RestoreThread(self->thread);
 }
 
-/* Keeps the exception until the library has returned; drops it if there is one already. */
+/* Keeps the exception until the library has returned; drops it if one is already kept. */
 static void keep_exception(struct capture *self) {
     if (!self->error[0])
         PyErr_Fetch(&self->error[0], &self->error[1], &self->error[2]);
@@ -66,7 +65,8 @@ static bool raise_kept_exception(struct capture *self) {
     return true;
 }
 
-/* Checks that the capture is open, and that no call uses it; false with an exception set. */
+/* Checks that the capture is open, and that no call uses it. If not, sets an exception and returns
+   false. */
 static bool check_usable(const struct capture *self) {
     if (!self->is_busy && self->capture)
         return true;
@@ -142,7 +142,6 @@ static struct capture *create_capture(struct module_state *state, PyObject *name
     memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
     Py_INCREF(name);
     self->name = name;
-    self->descriptor = -1;
     PyObject_GC_Track((PyObject *)self);
     return self;
 }
@@ -302,7 +301,8 @@ static bool on_progress(void *user, const struct carry_capture_progress *progres
 
 /* --- Checking --- */
 
-/* Returns a Result, or raises the error of the library. Damage is raised only if `raises`. */
+/* Returns a Result, or raises the exception of a callback or the error of the library. Damage is
+   raised only if `raises`. */
 static PyObject *finish_check(struct capture *self, struct module_state *state, struct found *found,
                               int code, bool raises) {
     if (raise_kept_exception(self)) {
@@ -338,7 +338,7 @@ static Py_ssize_t get_protocols(PyObject *tuple, enum carry_protocol *protocols)
     return count < CARRY_PROTOCOL_COUNT ? count : CARRY_PROTOCOL_COUNT;
 }
 
-/* Checks like carry_capture_check(), but reuses the summary of an earlier check. */
+/* Checks like carry_capture_check(), but reuses the summary of an earlier check if there is one. */
 static int check_reusing_summary(struct carry_capture *capture,
                                  const struct carry_capture_check_options *options,
                                  struct carry_capture_summary **summary) {
@@ -405,7 +405,7 @@ static bool on_related_packet(void *user, const struct carry_capture_packet *pac
     return relatives_add(((struct capture *)user)->relatives, packet);
 }
 
-/* Returns (result, related packets); None in place of the packets if there was no room for them. */
+/* Returns (result, related packets), or (result, None) if there was no room for the packets. */
 static PyObject *related_tuple(PyObject *result, const struct relatives *relatives) {
     if (!result)
         return NULL;
@@ -484,7 +484,7 @@ struct batch {
     size_t most_bytes;
 };
 
-/* Adds a packet to the batch; false without memory. */
+/* Adds a packet to the batch. Returns false if there is no memory. */
 static bool batch_add(struct batch *batch, const struct carry_capture_packet *packet) {
     const struct carry_frame frame = carry_capture_frame(packet);
     const uint64_t values[ARRAYS] = {batch->bytes.size, frame.captured,  frame.wire,
@@ -550,14 +550,15 @@ static PyObject *raise_batch_error(struct capture *self, int code) {
     return errors_raise(module_state_of(Py_TYPE((PyObject *)self)), &error, self->name, NULL);
 }
 
-/* Checks whether to raise an error now. If packets precede an error of the library, the next call
-   raises it, since the library repeats it; but without memory, a packet was lost. */
+/* Checks whether to raise an error now. If the batch has packets, an error of the library can wait:
+   the library returns it again in the next call. An error of memory cannot wait, because a packet
+   was lost. */
 static bool must_raise_now(const struct capture *self, const struct batch *batch, int code) {
     return code < 0 && (!batch->count || code == CARRY_ERROR_MEMORY || self->error[0]);
 }
 
-/* Implements batch(packets, bytes): returns a tuple of at most `packets` packets, and no further
-   packet after `bytes` bytes; None at the end. */
+/* Implements batch(packets, bytes): returns batch_tuple() of at most `packets` packets, or None at
+   the end. Adds no packet to a batch that has `bytes` bytes or more. */
 static PyObject *capture_batch(PyObject *object, PyObject *arguments) {
     struct capture *self = (struct capture *)object;
     struct batch batch = {0};
@@ -584,7 +585,7 @@ static PyObject *capture_batch(PyObject *object, PyObject *arguments) {
 /* --- Repairing --- */
 
 /* Returns how many bytes write() accepted: all if it returned None. Returns 0 with an exception set
-   if it accepted none. */
+   if it accepted none, or returned more than `size`. */
 static size_t count_written(PyObject *written, size_t size) {
     const size_t count = written == Py_None ? size : PyLong_AsSize_t(written);
     if (PyErr_Occurred())
@@ -618,29 +619,6 @@ static int write_to_object(void *user, const void *bytes, size_t size) {
         keep_exception(self);
     release_gil(self);
     return done ? 0 : -EIO;
-}
-
-static int write_to_file(void *user, const void *bytes, size_t size) {
-    const struct capture *self = user;
-    for (size_t done = 0; done < size;) {
-        const ssize_t count = write(self->descriptor, (const char *)bytes + done, size - done);
-        if (count < 0 && errno != EINTR)
-            return -errno;
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return 0;
-}
-
-static int rewrite_file(void *user, uint64_t offset, const void *bytes, size_t size) {
-    const struct capture *self = user;
-    for (size_t done = 0; done < size;) {
-        const ssize_t count = pwrite(self->descriptor, (const char *)bytes + done, size - done,
-                                     (off_t)(offset + done));
-        if (count < 0 && errno != EINTR)
-            return -errno;
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return 0;
 }
 
 static PyObject *repairs_json(const struct fix_report *report) {
@@ -685,16 +663,14 @@ static PyObject *capture_fix(PyObject *object, PyObject *arguments) {
                           &options.packet.fix, &progress, &output) ||
         !check_usable(self))
         return NULL;
-    const struct carry_capture_sink file = {write_to_file, rewrite_file, self, {0}};
     const struct carry_capture_sink other = {write_to_object, NULL, self, {0}};
-    const struct carry_capture_sink *sink = descriptor >= 0    ? &file
-                                            : write != Py_None ? &other
-                                                               : NULL;
-    self->descriptor = descriptor;
+    const struct carry_capture_sink *sink = write != Py_None ? &other : NULL;
     self->write = write;
     self->progress = progress == Py_None ? NULL : progress;
     begin_call(self);
-    const int code = carry_capture_fix(self->capture, &options, sink, &repairs);
+    const int code = descriptor >= 0
+                         ? carry_capture_fix_fd(self->capture, &options, descriptor, &repairs)
+                         : carry_capture_fix(self->capture, &options, sink, &repairs);
     end_call(self);
     self->write = self->progress = NULL;
     PyObject *json = repairs ? finish_fix(self, repairs, code, output)

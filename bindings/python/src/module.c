@@ -40,13 +40,13 @@ static bool add_object(PyObject *module, const char *name, PyObject *object) {
     return result == 0;
 }
 
-/* Returns the words for one checksum with a cause, to follow "it". */
+/* Returns words about one checksum with a cause. They follow "it". */
 static const char *cause_words(unsigned cause) {
     const struct carry_capture_cause_words *words = carry_capture_describe_cause(cause);
     return words ? words->one : "";
 }
 
-/* Returns the words for several checksums with a cause, to follow a number. */
+/* Returns words about several checksums with a cause. They follow the number. */
 static const char *cause_many(unsigned cause) {
     const struct carry_capture_cause_words *words = carry_capture_describe_cause(cause);
     return words && words->many ? words->many : "";
@@ -57,7 +57,7 @@ static const char *cause_advice(unsigned cause) {
     return words && words->advice ? words->advice : "";
 }
 
-/* Names of causes that other packets of a flow show, each after a space. */
+/* Names of causes that other packets of a flow show, with a space before each name. */
 #define OF_FLOW(name)  " " #name
 #define OF_FRAME(name) ""
 #define OF_SAID(name)  ""
@@ -106,7 +106,7 @@ static int module_execute(PyObject *module) {
                : -1;
 }
 
-/* Each object that a module's state refers to. */
+/* Applies the macro `do` to each object that a module's state refers to. */
 #define FOR_EACH_OBJECT(state, do)                                                                 \
     do                                                                                             \
         ((state)->capture_error);                                                                  \

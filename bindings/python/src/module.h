@@ -41,7 +41,7 @@ struct module_state *module_state_of(PyTypeObject *type);
 extern PyMethodDef sum_methods[], packet_methods[], capture_methods[], part_methods[],
     table_methods[];
 
-/* Create the types of each file; return false with an exception set. */
+/* Create the types of one file each. Return false, with an exception set, if that fails. */
 bool packet_types(PyObject *module, struct module_state *state);
 bool capture_types(PyObject *module, struct module_state *state);
 bool result_types(PyObject *module, struct module_state *state);
@@ -52,17 +52,22 @@ PyTypeObject *module_type(PyObject *module, PyType_Spec *spec, const char *publi
 
 /* --- Arguments --- */
 
-/* Get contiguous bytes; return false with an exception set. PyBuffer_Release() releases them. */
+/* Get the contiguous bytes of an object; argument_writable() requires that they are writable.
+   Return false, with an exception set, if the object has no such bytes. The caller releases them
+   with PyBuffer_Release(). */
 bool argument_bytes(PyObject *object, Py_buffer *bytes);
 bool argument_writable(PyObject *object, Py_buffer *bytes);
 
-/* Returns UTF-8 text without a zero byte, valid as long as `object`; NULL with an exception set. */
+/* Returns the UTF-8 text of `object`, valid as long as `object`. Returns NULL, with an exception
+   set, if it is not text or contains a zero byte. */
 const char *argument_text(PyObject *object);
 
-/* Gets a number from 0 to `largest`; false with an exception set that names the argument. */
+/* Gets a number from 0 to `largest`. For other objects, returns false, with an exception set; it
+   names the argument if the object is an integer. */
 bool argument_number(PyObject *object, const char *name, uint64_t largest, uint64_t *number);
 
-/* Checks that there are from `least` to `most` arguments; false with an exception set. */
+/* Checks that there are from `least` to `most` arguments. If not, sets an exception and returns
+   false. */
 bool argument_count(const char *function, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most);
 
 /* An array of integers of 4 or 8 bytes: from NumPy, array.array or a memoryview. */
@@ -82,7 +87,7 @@ bool numbers_are_integers(const Py_buffer *view, bool *is_signed);
 bool numbers_open_for_each(struct numbers *numbers, PyObject *object, const char *name,
                            Py_ssize_t count);
 
-/* Returns the number at `index`; UINT64_MAX for a negative one. */
+/* Returns the number at `index`, or UINT64_MAX if the number is negative. */
 uint64_t numbers_at(const struct numbers *numbers, Py_ssize_t index);
 
 /* Many runs of bytes in one buffer. */
@@ -92,8 +97,8 @@ struct runs {
     Py_ssize_t count;
 };
 
-/* Opens the runs, each of which must lie inside the buffer; false with an exception set that names
-   the first one that does not. */
+/* Opens the runs. If that fails, returns false, with an exception set. If runs do not lie inside
+   the buffer, the exception names the first one. */
 bool runs_open(struct runs *runs, PyObject *bytes, PyObject *offsets, PyObject *sizes,
                bool writable);
 void runs_close(struct runs *runs);
@@ -104,9 +109,9 @@ struct run {
 };
 
 /*
- * Gets run `index`; false, with an empty run, if it lies outside the buffer. That can happen after
- * runs_open() too: writes to the buffer, or to an array of results, may change offsets and sizes in
- * the same memory.
+ * Gets run `index`. If it lies outside the buffer, sets an empty run and returns false. That can
+ * happen after runs_open() too: writes to the buffer, or to an array of results, may change offsets
+ * and sizes in the same memory.
  */
 bool run_at(const struct runs *runs, Py_ssize_t index, struct run *run);
 

@@ -154,7 +154,7 @@ static bool add_sums(struct packet_sums *all, const struct carry_packet_sum *sum
     return true;
 }
 
-/* Applies a function to all frames, without the GIL; false without memory. */
+/* Applies a function to all frames, without the GIL. Returns false if there is no memory. */
 static bool apply_to_frames(struct packet_sums *all, packet_fn *function, const struct runs *runs,
                             const struct numbers *wires, const struct request *request) {
     const struct carry_packet_options options = {.flags = request->flags, .fix = request->fix};
@@ -319,7 +319,7 @@ bool packet_types(PyObject *module, struct module_state *state) {
 #define METHOD(name)                                                                               \
     { #name, name, METH_VARARGS, NULL }
 
-/* The functions that packets.py calls; it contains their documentation and defaults. */
+/* The functions that packets.py wraps, with their documentation and defaults; and knows_link(). */
 PyMethodDef packet_methods[] = {
     METHOD(packet_check),
     METHOD(packet_fix),

@@ -4,7 +4,7 @@
 
 #include "module.h"
 
-/* Returns a new PacketSum; NULL with an exception set. */
+/* Returns a new PacketSum. If that fails, returns NULL with an exception set. */
 PyObject *packet_sum_create(const struct module_state *state, const struct carry_packet_sum *sum);
 
 #endif

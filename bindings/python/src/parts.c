@@ -7,7 +7,7 @@
 #include "errors.h"
 #include "result.h"
 
-/* --- Packets as bytes: for each, the structure, then the packet's bytes --- */
+/* --- Packets as bytes: the structure of each packet, then its bytes --- */
 
 bool relatives_add(struct relatives *relatives, const struct carry_capture_packet *packet) {
     struct heap *heap = &relatives->heap;
@@ -33,7 +33,7 @@ static bool read_packet(struct run *bytes, struct carry_capture_packet *packet) 
     return true;
 }
 
-/* --- Checking them --- */
+/* --- Checking related packets --- */
 
 #define PACKETS_AT_ONCE 128
 
@@ -41,10 +41,10 @@ static bool read_packet(struct run *bytes, struct carry_capture_packet *packet) 
 struct part {
     Py_buffer bytes;
     unsigned long long packets; /* number of packets before the part */
-    unsigned long long offset;  /* to add to offsets in the part */
+    unsigned long long offset;  /* number to add to offsets in the part */
 };
 
-/* Adds some packets to the check. Returns true if no more follow, or with an error in *code. */
+/* Adds some packets to the check. Returns true if no packets remain, or if *code is an error. */
 static bool add_some_packets(struct carry_capture_checker *checker, const struct part *part,
                              struct run *bytes, int *code) {
     struct carry_capture_packet packets[PACKETS_AT_ONCE];
@@ -71,7 +71,7 @@ static int add_part(struct carry_capture_checker *checker, const struct part *pa
     return code;
 }
 
-/* Adds the packets of a tuple to the check; false with an exception set. */
+/* Adds the packets of a tuple to the check. Returns false, with an exception set, if that fails. */
 static bool add_part_tuple(struct carry_capture_checker *checker, PyObject *tuple) {
     struct part part;
     if (!PyArg_ParseTuple(tuple, "y*KK", &part.bytes, &part.packets, &part.offset))

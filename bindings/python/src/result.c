@@ -13,8 +13,8 @@
 
 /* --- Findings of a check --- */
 
-/* A summary that is no longer used, or NULL. A new one has a megabyte that must be zeroed: that
-   costs as much as the check of a small capture. */
+/* A summary that is no longer used, or NULL. For a new summary, a megabyte must be zeroed, which
+   takes as long as the check of a small capture. */
 static struct carry_capture_summary *_Atomic spare;
 
 struct carry_capture_summary *found_summary(void) {

@@ -9,12 +9,12 @@
 #include <carry/sum.h>
 
 /*
- * From this many bytes on, sums release the GIL. Releasing it takes 37 ns, and a call that sums one
- * byte less without it 91 ns (Zen 1). hashlib has the same limit.
+ * The least number of bytes for which a sum releases the GIL. Releasing it takes 37 ns; a call that
+ * sums one byte less, and keeps the GIL, takes 91 ns (Zen 1). hashlib has the same limit.
  */
 #define SHARE_FROM 2048
 
-/* Runs a statement, without the GIL from SHARE_FROM bytes on. */
+/* Runs a statement, without the GIL if `size` is at least SHARE_FROM. */
 #define SHARED(size, statement)                                                                    \
     do {                                                                                           \
         PyThreadState *thread_ = (size) >= SHARE_FROM ? PyEval_SaveThread() : NULL;                \
@@ -32,7 +32,8 @@ static uint16_t swap_checksum(uint16_t check) {
     return (uint16_t)(memory.bytes[0] << 8 | memory.bytes[1]);
 }
 
-/* Gets the optional argument `index`, a partial sum or a CRC; false with an exception set. */
+/* Gets the optional argument `index`, a partial sum or a CRC. Returns false, with an exception set,
+   if it is neither. */
 static bool get_seed(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t index,
                      uint32_t *sum) {
     uint64_t number = 0;
@@ -44,7 +45,8 @@ static bool get_seed(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t in
 
 /* --- One buffer --- */
 
-/* Calls carry_sum() or carry_crc32c() for (data, sum=0); false with an exception set. */
+/* Calls carry_sum_call() or carry_crc32c() for the arguments (data, sum=0). Returns false, with an
+   exception set, if these are wrong. */
 static bool sum_bytes(const char *name, carry_sum_fn *function, PyObject *const *arguments,
                       Py_ssize_t count, uint32_t *sum) {
     Py_buffer bytes;
@@ -195,7 +197,8 @@ static bool address_raw(PyObject *object, uint8_t *address, size_t size) {
     return fits || address_problem(object, size);
 }
 
-/* Converts an address: text, bytes, or an object of ipaddress. False with an exception set. */
+/* Converts an address, which may be text, bytes, or an object of ipaddress. Returns false, with an
+   exception set, if the object is not an address of `size` bytes. */
 static bool address_bytes(PyObject *object, uint8_t *address, size_t size) {
     if (PyUnicode_Check(object))
         return address_text_bytes(object, address, size);

@@ -47,16 +47,16 @@ struct table {
     const char *name;
     const struct column *columns;
     size_t columns_count;
-    /* Sets *row to row `index`, from 0; false if there are fewer. */
+    /* Sets *row to row `index`, counted from 0. Returns false if there are fewer rows. */
     bool (*row)(struct row *row, size_t index);
 };
 
-/* Returns the table of this name; NULL if there is none. */
+/* Returns the table of this name, or NULL if there is none. */
 const struct table *table_named(const char *name);
 const struct table *table_at(size_t index);
 
-/* Returns row `index` of the table findings as a Finding; NULL with IndexError if there are fewer.
- */
+/* Returns row `index` of the table findings as a Finding. If there are fewer rows, returns NULL
+   with IndexError set. */
 PyObject *tables_finding(const struct module_state *state, const struct found *found,
                          Py_ssize_t index);
 
@@ -66,10 +66,10 @@ PyObject *tables_create(struct module_state *state, struct found *found, PyObjec
 
 /* --- Arrow --- */
 
-/* Makes the schema of a table; false without memory. */
+/* Makes the schema of a table. Returns false if there is no memory. */
 bool arrow_schema(struct ArrowSchema *schema, const struct table *table);
 
-/* Makes a stream of all rows that shares the findings; false without memory. */
+/* Makes a stream of all rows that shares the findings. Returns false if there is no memory. */
 bool arrow_stream(struct ArrowArrayStream *stream, const struct table *table, struct found *found);
 
 #endif

@@ -16,8 +16,7 @@ static void cell_set_number_or_null(struct cell *cell, bool is_known, uint64_t n
     cell->number = number;
 }
 
-/* Sets a time. A time of 0 is unknown, and becomes null, as does one too large for Arrow's signed
-   times. */
+/* Sets a time. An unknown time (0), and a time too large for Arrow's signed times, become null. */
 static void cell_set_time(struct cell *cell, uint64_t time_ns) {
     cell_set_number_or_null(cell, time_ns && time_ns <= INT64_MAX, time_ns);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Compiles libcarry from the sources in `vendor`, or finds the installed one with pkg-config.
+//! Compiles libcarry from the sources in `vendor`, or finds the installed libraries with
+//! pkg-config.
 
 use std::env;
 use std::error::Error;
@@ -59,7 +60,7 @@ fn system() -> Result<()> {
     unreachable!("the feature is not on")
 }
 
-/// Compiles the files of the command in README.md: `src/*/*.c` and `src/*/ARCH/*.[cS]`.
+/// Compiles the files that the command in README.md compiles: `src/*/*.c` and `src/*/ARCH/*.[cS]`.
 fn vendored() -> Result<()> {
     let target = env::var("CARGO_CFG_TARGET_OS")?;
     if target != "linux" {
@@ -93,12 +94,12 @@ fn vendored() -> Result<()> {
     if !of_kernels.is_empty() {
         kernels_in_assembly(&of_kernels)?;
     }
-    println!("cargo:rustc-link-lib=c"); // std links it, where there is std
+    println!("cargo:rustc-link-lib=c"); // programs without std do not link it by default
     println!("cargo:include={}", fs::canonicalize("vendor/include")?.display());
     Ok(())
 }
 
-/// Compiles kernels in assembly; on x86-64 with the options for their jumps.
+/// Compiles kernels in assembly, on x86-64 with the options that pad their jumps.
 fn kernels_in_assembly(sources: &[PathBuf]) -> Result<()> {
     let mut build = compiler(sources);
     for arg in BRANCH_ARGS {
@@ -152,7 +153,7 @@ fn kernel_names(source: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Checks whether a file is a kernel, or a form of one, such as `copy_avx2.S`.
+/// Checks whether a file contains a kernel, or a variant of a kernel, such as `copy_avx2.S`.
 fn is_kernel(path: &Path, names: &[String]) -> bool {
     let stem = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
     let is_of = |name: &String| stem == name || stem.ends_with(&format!("_{name}"));
@@ -168,7 +169,7 @@ fn rows(table: &Path, start: &str) -> Result<Vec<Vec<String>>> {
     Ok(rows.collect())
 }
 
-/// Returns the paths in a folder, in order; none if there is no such folder.
+/// Returns the paths in a folder, in order. A missing folder has no paths.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     if !folder.is_dir() {
         return Ok(Vec::new());

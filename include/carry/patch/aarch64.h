@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sites of AArch64. Part of <carry/patch.h>, which includes it; see there.
+ * The sites of AArch64. This file is a part of <carry/patch.h>, which includes it.
  *
  *     site         original                    patched, each one instruction
  *
@@ -10,23 +10,24 @@
  *     alternative  its default                 its replacement, padded
  *     entry        nop                         b to a stub of a hook (<carry/hook.h>)
  *
- * A stub, placed after the function's code, reads the key and branches. It is never changed.
- * Sites that are not patched run it. If a core runs B, BL or NOP while another of these is stored
- * there, it runs either the old one or the new one (Arm ARM, B2.2.5). So these are exchanged while
- * threads run them. A stub branches by x16, which BTI accepts as a call at the start of a function.
+ * A stub, placed after the function's code, reads the key and branches. Sites that are not patched
+ * run the stub, which is never changed. If a core runs B, BL or NOP while another of these
+ * instructions is stored in its place, the core runs either the old or the new one (Arm ARM,
+ * B2.2.5). So sites may change while threads run them. A stub branches with BR x16, which BTI
+ * accepts like a call at the start of a function.
  *
- * The statement says that it changes the link register, so the compiler saves that first. It also
- * says that it changes v8 to v15, whose lower halves functions keep: else the compiler would rely
- * on the upper ones. So a function that calls an operation saves d8 to d15, unless it is compiled
- * for general registers only.
+ * The assembly statement of a call declares that it changes the link register, so the compiler
+ * saves that register first. It also declares v8 to v15 as changed. A called function keeps only
+ * their lower halves, and the compiler would otherwise rely on the upper halves too. So a function
+ * that calls an operation saves d8 to d15, unless it is compiled for general registers only.
  */
 #ifndef CARRY_PATCH_AARCH64_H
 #define CARRY_PATCH_AARCH64_H
 
 #include <carry/patch/sites.h>
 
-/* GCC takes symbols for "i" only where the position of code is known. Clang 14 refuses those for
- * "S" that it has merged into one, as it does at -O3 and -Oz. */
+/* GCC accepts symbols for the constraint "i" only in position-dependent code. Clang 14 refuses for
+ * "S" the symbols that it has merged into one, as it does at -O3 and -Oz. */
 #ifdef __clang__
 #define CARRY_SITE_SYMBOL "i"
 #else
@@ -36,7 +37,7 @@
 #define CARRY_SITE_PLACE ""
 
 /* Loads a key into x16, with acquire semantics; CARRY_STUB_END ends the stub. The encoder relies on
- * these three instructions: it finds the branch of a stub by its offset. */
+ * these three instructions: it finds the branch of a stub by its offset from the start. */
 #define CARRY_STUB(key)                                                                            \
     ".subsection 1\n"                                                                              \
     ".Lcarry_stub%=: adrp x16, " key "\n\t"                                                        \
@@ -46,8 +47,8 @@
 
 /* --- Operations --- */
 
-/* By the number of arguments: their registers, and the unused ones, which the callee may change. x0
- * also holds the result. */
+/* The registers of arguments, and the argument registers that are not used, by the number of
+ * arguments. The callee may change the unused ones. x0 also holds the result. */
 #define CARRY_LOAD_0 register uintptr_t carry_r0 __asm__("x0");
 #define CARRY_LOAD_1 CARRY_LOAD(0, "x0")
 #define CARRY_LOAD_2 CARRY_LOAD_1 CARRY_LOAD(1, "x1")
@@ -73,15 +74,18 @@
 #else
 #define CARRY_SPARE_PLATFORM
 #endif
-/* Named whatever the file is compiled for: a function may be compiled for more. */
+/* Names all vector registers, whatever the file is compiled for: a single function may be compiled
+ * for more. */
 #define CARRY_SPARE_VECTORS                                                                        \
     "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", \
         "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", \
         "v28", "v29", "v30", "v31", "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9",    \
         "p10", "p11", "p12", "p13", "p14", "p15",
 
-/* After the call a jump, never taken, to a call that the compiler sees: else GCC assumes that the
- * function around does not change static variables whose address is not taken (-fipa-reference).
+/*
+ * A jump after the call, never taken, leads to a call that the compiler sees. Without the jump GCC
+ * assumes that the surrounding function does not change static variables whose address is not taken
+ * (-fipa-reference).
  */
 #define CARRY_OP_FUNCTION(count, result, name, parameters)                                         \
     CARRY_INLINE result carry_call_##name parameters {                                             \
@@ -103,7 +107,7 @@
 
 /* --- Keys --- */
 
-/* The test jumps over a branch that reaches further than it does itself. */
+/* The test, CBZ or CBNZ, skips a B, which reaches further than the test. */
 #define CARRY_BRANCH(name, test, flags)                                                            \
     __asm__ __volatile__ goto(                                                                     \
         ".Lcarry_site%=: b .Lcarry_stub%=\n\t" CARRY_STUB("%c[carry_key]") test                    \
@@ -116,7 +120,7 @@
         : "x16"                                                                                    \
         : carry_away)
 
-/* Jumps over a branch that is taken while the key is on, or off. */
+/* The test that skips the branch, so that the branch is taken while the key is on, or off. */
 #define CARRY_BRANCH_ON  "cbz"
 #define CARRY_BRANCH_OFF "cbnz"
 
@@ -130,7 +134,7 @@
 
 /* --- Bodies --- */
 
-/* These are for other architectures: here calls of the function are direct. */
+/* These bodies are for other architectures: on AArch64 calls of the function are direct. */
 #define CARRY_BODY_RELATIVE(function, instruction) CARRY_BODY_ASSERT(function)
 #define CARRY_BODY_SEVERAL(function, instructions) CARRY_BODY_ASSERT(function)
 

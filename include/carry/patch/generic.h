@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * No sites: operations are calls through a pointer, keys are flags, alternatives are the default.
- * Part of <carry/patch.h>, which includes it; see there.
+ * This file is a part of <carry/patch.h>, which includes it.
  */
 #ifndef CARRY_PATCH_GENERIC_H
 #define CARRY_PATCH_GENERIC_H

@@ -11,14 +11,16 @@
  *     CARRY_TIED_0, _1      the operand of the first argument
  *     CARRY_BRANCH          a branch on a key; CARRY_BRANCH_ON and _OFF: while it is on, or off
  *     CARRY_ALT_PAD         fills an original up to the length of its replacement
- *     CARRY_ALT_ROW_<arch>  the names of the features that it has
+ *     CARRY_ALT_ROW_<arch>  the names of the features of the architecture
+ *     CARRY_BODY_RELATIVE, CARRY_BODY_SEVERAL: bodies of other forms than CARRY_BODY
  */
 #ifndef CARRY_PATCH_SITES_H
 #define CARRY_PATCH_SITES_H
 
 #include <carry/patch.h>
 
-/* A record. Its section is linked to the section of the site, in the same group, and follows it. */
+/* The record of a site. Its section is linked to the section of the site and is in the same group,
+ * so the linker keeps or drops both. */
 #define CARRY_SITE_RECORD(key, aux, kind, length, flags)                                           \
     ".pushsection carry_sites, \"ao?\", @progbits, .Lcarry_site%=\n\t"                             \
     ".balign 4\n\t"                                                                                \
@@ -31,10 +33,8 @@
 /* The parentheses suppress argument-dependent lookup in C++. */
 #define carry_call(name) (carry_call_##name)
 
-/*
- * By the number of arguments: their words. All are computed before the first register is loaded,
- * because computing them may need calls (of sanitizers).
- */
+/* The words of the arguments, by the number of arguments. All words are computed before the first
+ * register is loaded, because computing them may need calls (of sanitizers). */
 #define CARRY_WORDS_0
 #define CARRY_WORDS_1 CARRY_WORD(0, carry_a)
 #define CARRY_WORDS_2 CARRY_WORDS_1 CARRY_WORD(1, carry_b)
@@ -42,7 +42,8 @@
 #define CARRY_WORDS_4 CARRY_WORDS_3 CARRY_WORD(3, carry_d)
 #define CARRY_WORDS_5 CARRY_WORDS_4 CARRY_WORD(4, carry_e)
 #define CARRY_WORDS_6 CARRY_WORDS_5 CARRY_WORD(5, carry_f)
-/* Operands that are the registers of arguments: CARRY_TIED_0 and _1 are the architecture's. */
+/* Operands that are the registers of arguments. The architecture defines CARRY_TIED_0 and
+ * CARRY_TIED_1. */
 #define CARRY_TIED_2 CARRY_TIED_1, "+r"(carry_r1)
 #define CARRY_TIED_3 CARRY_TIED_2, "+r"(carry_r2)
 #define CARRY_TIED_4 CARRY_TIED_3, "+r"(carry_r3)
@@ -54,7 +55,8 @@
 
 #define CARRY_RESULT_MASK(result) (UINT64_MAX >> (64 - 8 * sizeof(result)))
 
-/* A value as the register that passes it, and back. Bits above a result's size are undefined. */
+/* Convert a value to the register that passes it, and back. Bits above a result's size are
+ * undefined. */
 #ifdef __cplusplus
 extern "C++" {
 template <typename T> CARRY_INLINE uintptr_t carry_to_word(T value) {
@@ -154,13 +156,13 @@ template <> struct carry_result<void> {
 
 #define CARRY_ALT_ROW(arch, name, ...) CARRY_ALT_ROW_##arch(", " #name)
 
-/* How much longer the replacement is than the original. In the assembler, true is -1. */
+/* By how many bytes the replacement is longer than the original. In the assembler, true is -1: if
+ * the replacement is longer, CARRY_ALT_FITS skips a negative number of bytes, which is an error. */
 #define CARRY_ALT_EXCESS "((.Lcarry_end%= - .Lcarry_new%=) - (.Lcarry_pad%= - .Lcarry_site%=))"
-#define CARRY_ALT_FITS                                                                             \
-    ".skip (" CARRY_ALT_EXCESS " > 0) * " CARRY_ALT_EXCESS "\n\t" /* or error                      \
-                                                                   */
+#define CARRY_ALT_FITS   ".skip (" CARRY_ALT_EXCESS " > 0) * " CARRY_ALT_EXCESS "\n\t"
 
-/* In carry_bytes: the sizes of both in bytes, then the bytes of both. */
+/* Writes to carry_bytes: the sizes of the original and the replacement, one byte each, then the
+ * bytes of both. */
 #define CARRY_ALT_TEXT(original, pad, replacement, key, flags)                                     \
     CARRY_SITE_PLACE                                                                               \
     ".Lcarry_site%=: " original "\n"                                                               \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The types that operations accept, in C and C++: those that one general register holds. The
- * compiler's own classes of types decide, so qualifiers and typedef names make no difference.
- * Part of <carry/patch.h>, which includes it; see there.
+ * The types that operations accept, in C and C++: types whose values fit into one general register.
+ * The compiler's own classes of types decide, so qualifiers and typedef names make no difference.
+ * This file is a part of <carry/patch.h>, which includes it.
  */
 #ifndef CARRY_PATCH_TYPES_H
 #define CARRY_PATCH_TYPES_H
@@ -13,7 +13,7 @@
 
 #ifdef __cplusplus
 
-/* C++ has references, and classes that convert to integers: the accepted types are listed. */
+/* C++ has references, and classes that convert to integers, so the accepted types are listed. */
 extern "C++" {
 struct carry_type_refused {
     static constexpr bool fits = false;
@@ -52,7 +52,7 @@ template <> struct carry_type<unsigned long long> : carry_type_taken {};
 template <typename Function> char carry_function_fits(Function *);
 template <typename Function> short carry_function_fits(...);
 
-/* Of all that has a name, only functions ignore qualifiers. */
+/* Distinguishes names of functions from names of objects: types of functions ignore qualifiers. */
 template <typename T> struct carry_named {
     static constexpr bool is_function = __is_same(const T, T);
 };
@@ -65,7 +65,8 @@ template <typename T> struct carry_named {
 
 #else
 
-/* The class of the value at a null pointer, which is never read. Void has the class of int. */
+/* A value of the type, through a null pointer that is never followed. For void it is an int, which
+ * has the same class. */
 #define CARRY_TYPE_VALUE(type)                                                                     \
     (*_Generic((__typeof__(type) *)0,                                                              \
          void *: (int *)0,                                                                         \

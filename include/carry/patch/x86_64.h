@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sites of x86-64, for compilers that support asm goto with outputs. Part of <carry/patch.h>,
- * which includes it; see there.
+ * The sites of x86-64, for compilers that support asm goto with outputs. This file is a part of
+ * <carry/patch.h>, which includes it.
  *
  *     site         original, which reads memory       patched, each one instruction
  *
@@ -10,14 +10,15 @@
  *     jump         jmp *key(%rip)    ff 25 disp32     cs jmp function    2e e9 rel32
  *     branch       jmp stub          e9 rel32         nop, or jmp to the target of the stub
  *     alternative  its default                        its replacement, padded
+ *     entry        nop                                jmp to a stub of a hook (<carry/hook.h>)
  *
  * Every state of a call is one instruction of six bytes: a thread that is inside the function
  * returns to the same place whichever state called it.
  *
- * If the compiler took the function around an assembly statement for a leaf, the call in the
+ * If the compiler regarded the function around an assembly statement as a leaf, the call in the
  * statement would corrupt the red zone below the stack pointer, and find the stack unaligned. So
- * the statement declares a jump, never taken, to a call of a function that does not return. It also
- * reads the stack pointer, so that the compiler sets the frame up before the statement.
+ * the statement declares a jump, never taken, to a call of carry_patch_never(). It also reads the
+ * stack pointer, so that the compiler sets the frame up before the statement.
  */
 #ifndef CARRY_PATCH_X86_64_H
 #define CARRY_PATCH_X86_64_H
@@ -28,8 +29,9 @@
 #define CARRY_SITE_ALIGN  ""
 
 /*
- * A NOP of one byte before a site whose first two bytes would lie on both sides of a multiple of
- * eight: one store can put a jump to itself there, which holds threads without a signal.
+ * Inserts a NOP of one byte before a site whose first two bytes would otherwise lie on both sides
+ * of a multiple of eight. One store can then put a jump to itself at the site, which holds threads
+ * without a signal.
  */
 #define CARRY_SITE_PLACE ".p2align 3, , 1\n"
 
@@ -37,7 +39,8 @@
 
 __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
 
-/* By the number of arguments: their registers, and the unused ones, which the callee may change. */
+/* The registers of arguments, and the argument registers that are not used, by the number of
+ * arguments. The callee may change the unused ones. */
 #define CARRY_LOAD_0
 #define CARRY_LOAD_1 CARRY_LOAD(0, "rdi")
 #define CARRY_LOAD_2 CARRY_LOAD_1 CARRY_LOAD(1, "rsi")
@@ -105,7 +108,7 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
 /*
  * The original is a jump to a stub after the function's code. The stub tests the key:
  *     cmpb $0, key; jne target; jmp back                (unlikely; je for likely)
- * The stub stays: commits read the target of the branch from it.
+ * The stub never changes: commits read the target of the branch from the stub.
  */
 #define CARRY_BRANCH(name, condition, flags)                                                       \
     __asm__ __volatile__ goto(                                                                     \
@@ -125,7 +128,8 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
         : "cc"                                                                                     \
         : carry_away)
 
-/* jne, je: the second bytes of the jumps of a stub, taken while the key is on, or off */
+/* The second byte of a stub's conditional jump, jne or je, which is taken while the key is on, or
+ * off. */
 #define CARRY_BRANCH_ON  "0x85"
 #define CARRY_BRANCH_OFF "0x84"
 

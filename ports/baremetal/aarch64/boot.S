@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Leads from the start at EL1 without an MMU to C. QEMU jumps to `start` on the first CPU, and PSCI
- * to `boot_second` on the second. Memory is mapped one to one. Text is read-only, writable memory
- * is never executable, and only text is executable.
+ * Sets up each CPU, which starts at EL1 without an MMU, until it can call C functions. QEMU jumps
+ * to `start` on the first CPU, and PSCI to `boot_second` on the second. Memory is mapped one to
+ * one. Text is read-only, writable memory is never executable, and only text is executable.
  */
 #include "kernel.h"
 

@@ -8,7 +8,8 @@
 
 void boot_second(void); /* boot.S */
 
-/* In QEMU, the timer ticks every 16 ns; on other machines, it is as fast as the bus. */
+/* How many ticks of cpu_timer(), which counts ticks of a bus, last as long as one tick of QEMU's
+ * timer, 16 ns. */
 #define TIMER_DIVIDES_BY 16
 
 void cpu_timer(uint32_t ticks) {

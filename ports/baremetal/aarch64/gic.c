@@ -32,7 +32,8 @@ static void set_priority(enum gic_interrupt interrupt, uint8_t priority) {
     *(volatile uint8_t *)(DISTRIBUTOR + GICD_IPRIORITYR + interrupt) = priority;
 }
 
-/* Enables the interrupts below 32: each CPU has its own registers for these. */
+/* Enables the three interrupts. Their numbers are below 32, so each CPU has its own registers for
+   them. */
 void gic_prepare(void) {
     *gic_word(DISTRIBUTOR, GICD_IGROUPR) = ~(UINT32_C(1) << GIC_NMI);
     set_priority(GIC_CALL, PRIORITY);

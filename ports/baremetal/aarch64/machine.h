@@ -69,7 +69,7 @@ enum trap_vector {
     TRAP_NO_ADDRESS = TRAP_PAGE, /* an access to an address that cannot exist */
     TRAP_BREAKPOINT = 0x3c,
     TRAP_TIMER = 64,
-    TRAP_CALL,     /* SGI: runs a function on the other CPU */
+    TRAP_CALL,     /* SGI: this CPU runs a function for the other CPU */
     TRAP_SPURIOUS, /* an interrupt without a source */
     TRAP_NMI,      /* FIQ, which arrives even while interrupts (IRQ) are off */
     TRAP_VECTORS,
@@ -82,7 +82,7 @@ static inline uint64_t *trap_pc(struct trap_frame *frame) {
     return &frame->pc;
 }
 
-/* Continues at `recovery`. Clears BTYPE, because `recovery` is no landing pad (BTI). */
+/* Continues at `recovery`. Clears BTYPE, because `recovery` is not a landing pad (BTI). */
 static inline void trap_go_on(struct trap_frame *frame, uint64_t recovery) {
     frame->pc = recovery;
     frame->pstate &= ~(uint64_t)PSTATE_BTYPE;
@@ -115,7 +115,8 @@ static inline bool trap_is_interrupt(const struct trap_frame *frame) {
            frame->vector == TRAP_SPURIOUS;
 }
 
-/* Accesses a system register by name, or by number for assemblers that may not know the name. */
+/* Read and write a system register by name, or by number for assemblers that may not know the
+   name. */
 #define CPU_READ(name)                                                                             \
     __extension__({                                                                                \
         uint64_t cpu_value;                                                                        \

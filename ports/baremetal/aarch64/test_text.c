@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests that writable memory is not executable, and that only text_write() can write text. */
+/* Tests that text and fault tables are not writable, that data and the writable alias of text are
+   not executable, and that text_write() changes text. */
 #include "frames.h"
 #include "harness/tap.h"
 

@@ -2,7 +2,7 @@
 /*
  * The vector table (Arm ARM, D1.3). Each entry saves all general registers in a struct trap_frame,
  * and calls trap_enter(struct trap_frame *). Vector registers are not saved, because the kernel
- * does not use them.
+ * uses them only in sections.
  */
 #include "kernel.h"
 

@@ -59,7 +59,7 @@ static int set_work(carry_fn_work *function) {
 static struct interrupts in_use; /* a table of function pointers, as in kernels that do not patch */
 static carry_fn_work *pointer;
 
-/* Measures the instructions themselves, compiled in. */
+/* Returns the ticks of the instructions themselves, compiled in. */
 static uint64_t ticks_compiled(enum operation operation) {
     uint64_t ticks = 0;
     uintptr_t flags = cpu_flags();
@@ -138,7 +138,7 @@ static void show_table(size_t table, const char *form,
     }
 }
 
-/* Runs the benchmark. Registers the sites only before the last form: until then, they keep their
+/* Runs the benchmark. Patches the sites only before the last form: until then, they keep their
    linked state. */
 void bench_run(void) {
     show_table(0, "compiled", ticks_compiled);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Leads from the start of the kernel to C. The first CPU starts in 32-bit protected mode without
- * paging (PVH, Xen's docs/misc/pvh.pandoc), the second in 16-bit real mode (INIT-SIPI, Intel SDM
- * vol. 3, 9.4). Both end in 64-bit mode, with the first 4 GiB mapped one to one.
+ * Sets up each CPU from its start until it can call C functions. The first CPU starts in 32-bit
+ * protected mode without paging (PVH, Xen's docs/misc/pvh.pandoc), the second in 16-bit real mode
+ * (INIT-SIPI, Intel SDM vol. 3, 9.4). Both end in 64-bit mode, with the first 4 GiB mapped one to
+ * one.
  */
 #include "kernel.h"
 

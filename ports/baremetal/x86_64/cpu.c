@@ -52,7 +52,7 @@ void cpu_timer(uint32_t ticks) {
     *apic_register_at(APIC_INITIAL) = ticks;
 }
 
-/* Enables SSE, all of XSAVE, SMAP and the local APIC. */
+/* Enables SSE, the local APIC and, if this CPU has them, XSAVE with all components, and SMAP. */
 static void enable_features(void) {
     uint64_t cr4 = io_cr4() | CR4_OSFXSR | CR4_OSXMMEXCPT;
     bool has_xsave = carry_cpuid(1, 0).reg[2] >> 26 & 1;
@@ -94,7 +94,7 @@ void cpu_interrupt(const struct cpu *cpu) {
     send_command(cpu->id, COMMAND_ASSERT | TRAP_CALL);
 }
 
-/* Serialises by CPUID (SDM vol. 3, 8.1.3). */
+/* Serialises by CPUID (SDM vol. 3, 9.1.3). */
 void cpu_serialise(void) {
     carry_cpuid(0, 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Boots machines that cannot start kernels themselves (Bochs): this boot sector loads the kernel,
- * as flat bytes, from the sectors after it, and starts the kernel like PVH.
+ * as flat bytes, from the sectors after it, and starts the kernel as PVH does.
  *
  * The Makefile defines KERNEL_SECTORS, KERNEL_ENTRY, KERNEL_END and COMMAND_LINE.
  */

@@ -57,7 +57,7 @@ enum trap_vector {
     TRAP_PAGE = 14,
     TRAP_NO_ADDRESS = TRAP_PROTECTION, /* an access to an address that cannot exist */
     TRAP_TIMER = 32,
-    TRAP_CALL = 33, /* IPI: runs a function on the other CPU */
+    TRAP_CALL = 33, /* IPI: this CPU runs a function for the other CPU */
     TRAP_SPURIOUS = 63,
 };
 

@@ -23,8 +23,8 @@ void print_char(char c) {
 }
 
 /*
- * Ends the emulator: QEMU's isa-debug-exit returns 2 * status + 1, Bochs exits at a word written to
- * port 0x8900. Other machines halt.
+ * Ends the emulator: QEMU's isa-debug-exit returns 2 * status + 1; Bochs exits when "Shutdown" is
+ * written to port 0x8900. Other machines halt.
  */
 void kernel_exit(int status) {
     io_out(0xf4, (uint8_t)status);

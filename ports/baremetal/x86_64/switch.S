@@ -3,8 +3,8 @@
  * void thread_switch(void **from, void *to)
  *
  * Suspends a kernel thread on its stack, stores its stack pointer to *from, and resumes the thread
- * at `to`. Switches general registers only. carry_context_switch() would use vector registers, but
- * in this kernel those belong to the thread's user code.
+ * at `to`. Switches general registers only: <carry/section.h> switches the vector registers, some
+ * of which carry_context_switch() would use.
  *
  * In:       rdi from, rsi to
  * Clobbers: the registers that calls may change

@@ -47,8 +47,8 @@ static struct {
 } parked;
 
 /*
- * Returns whether the parked CPU stays. Runs a site meanwhile: a stop that waits for this CPU to
- * leave one site must not block the other sites.
+ * Returns whether the parked CPU stays. First runs a site: a stop that waits for this CPU to leave
+ * one site must not block the other sites.
  */
 static bool parked_stays(void) {
     site_save();

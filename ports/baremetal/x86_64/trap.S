@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Enters exceptions and interrupts: each entry pushes its vector and all registers, and calls
- * trap(struct trap_frame *). Vector registers are not saved, because the kernel does not use them.
+ * Enters exceptions and interrupts: each entry pushes its vector and all general registers, and
+ * calls trap(struct trap_frame *). Vector registers are not saved, because the kernel uses them
+ * only in sections.
  */
 #include "kernel.h"
 
 /* The vectors that push an error code: #DF, #TS, #NP, #SS, #GP, #PF, #AC, #CP, #VC, #SX (SDM
-   vol. 3, table 6-1). */
+   vol. 3, table 6-1; AMD APM vol. 2, 8.2). */
 #define PUSHES_ERROR 0x60227d00
 
     .altmacro

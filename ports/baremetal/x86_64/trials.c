@@ -18,7 +18,7 @@ extern const uint8_t trials_start[], trials_end[];
 extern uint8_t meanings_block[TRIAL_BLOCK], meanings_back[];
 void meanings_run(const void *code, int vectors);
 
-/* Copies the code of a trial, followed by jmp *0(%rip) and the address that this reads. */
+/* Copies the code of a trial, followed by jmp *0(%rip) and the address that this jump reads. */
 static void put_code(const struct trials *trials, const uint8_t *code, size_t size) {
     static const uint8_t jump[] = {0xff, 0x25, 0, 0, 0, 0};
     const uint64_t back = (uintptr_t)meanings_back;
@@ -66,7 +66,7 @@ static const uint8_t *run_trial(const struct trials *trials, const struct trial 
     return (const uint8_t *)(((uintptr_t)pattern + WORD - 1) & -WORD);
 }
 
-/* Runs all trials, with interrupts off: the stack pointer may be a trial's. */
+/* Runs all trials, with interrupts off: a trial may change the stack pointer. */
 void trials_run(void) {
     const struct trials *trials = (const struct trials *)trials_start;
     const uint8_t *at = (const uint8_t *)(trials + 1);

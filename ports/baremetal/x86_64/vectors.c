@@ -18,7 +18,7 @@ struct image {
     uint8_t bytes[VECTORS_AREA_BYTES];
 } __attribute__((aligned(CARRY_XSTATE_ALIGN)));
 
-/* An image for each CPU and each level: thread, interrupt, nested interrupt. */
+/* An image for each CPU and each level: thread, interrupt, NMI. */
 static struct image images[CPUS][3];
 
 static struct image *own_image(void) {

@@ -12,7 +12,7 @@ struct registers {
     unsigned char bytes[32][16];
 };
 
-/* Returns the size in bytes of each vector register of this CPU. */
+/* Returns how many bytes of each vector register read_with() loads and stores. */
 static size_t vector_bytes(void) {
     return 16;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Includes the library's headers in files that include those of Linux. c11.h explains `inline`. */
+/* Includes the library's headers in files that include headers of Linux. c11.h explains `inline`.
+ */
 #ifndef CARRY_LINUX_CORE_H
 #define CARRY_LINUX_CORE_H
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Makes Linux's RET end functions, with return thunks where the CPU needs them. Included before
- * each assembly file of the core.
- */
+/* Ends functions with Linux's RET, which uses return thunks where the CPU needs them. Included
+ * before each assembly file of the core. */
 /* clang-format off */
 #include <asm/linkage.h>
 

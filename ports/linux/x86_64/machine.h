@@ -75,7 +75,7 @@ static inline bool machine_is_in_section(void) {
 #define MACHINE_LOAD(n)  "movups 16*" #n "(%0), %%xmm" #n "\n"
 #define MACHINE_STORE(n) "movups %%xmm" #n ", 16*" #n "(%0)\n"
 
-/* Load and store all vector registers. For tests; must be called inside a section. */
+/* Load and store xmm0 to xmm15. For tests; must be called inside a section. */
 static inline void machine_load_vectors(const void *from) {
     asm volatile(MACHINE_EACH(MACHINE_LOAD) : : "r"(from) : "memory");
 }
@@ -113,8 +113,8 @@ static inline void machine_stop_guesses(void) {
 
 /*
  * Returns whether all addresses are the kernel's: with SMAP, a fault at a process's address is not
- * survived. Refuses the vsyscall page too. Like copy_from_kernel_nofault_allowed(), which Linux
- * does not export.
+ * survived. Returns false for the vsyscall page, too. Linux's copy_from_kernel_nofault_allowed()
+ * checks the same, but is not exported.
  */
 static inline bool machine_is_of_kernel(const void *data, size_t size) {
     unsigned long start = (unsigned long)data;

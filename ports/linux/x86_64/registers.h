@@ -10,12 +10,13 @@ struct registers {
     unsigned char bytes[16][32];
 };
 
-/* Returns the size in bytes of each vector register of this CPU. */
+/* Returns how many bytes of each vector register read_with() loads and stores on this CPU. */
 static size_t vector_bytes(void) {
     return __builtin_cpu_supports("avx") ? 32 : 16;
 }
 
-/* Calls read() with all vector registers loaded from `before`, then stores them to `after`. */
+/* Calls read() with ymm0 to ymm15, or xmm0 to xmm15 if the CPU has no AVX, loaded from `before`;
+   then stores these registers to `after`. */
 static long read_with(int file, void *buffer, size_t size, const struct registers *before,
                       struct registers *after) {
     long done = SYS_read;

@@ -4,7 +4,7 @@
 #include "base/fault_aarch64.h"
 
 /*
- * w0 = 1, and *value = *src of `size` bytes, if they could be read
+ * w0 = 1, and *value = *src of `size` bytes; 0 if src cannot be read
  *
  * bool carry_read_once(void *value, const void *src, size_t size)
  *
@@ -38,7 +38,8 @@ CARRY_FUNCTION carry_read_once
     ret
 CARRY_END carry_read_once
 
-/* Writes a byte's own value: faults if it cannot be written. Concurrent writes are not lost. */
+/* Writes a byte's own value back to it: faults if the byte cannot be written. Concurrent writes are
+ * not lost. */
 .macro WRITE_BACK address
 .Lagain_\@:
     CARRY_STORE 0, ldxrb w5, [\address]
@@ -47,12 +48,12 @@ CARRY_END carry_read_once
 .endm
 
 /*
- * w0 = 1, and *dst = *value of `size` bytes, if they could be written
+ * w0 = 1, and *dst = *value of `size` bytes; 0 if dst cannot be written
  *
  * bool carry_write_once(void *dst, const void *value, size_t size)
  *
- * CPUs split a store that crosses the end of a page, and may write one part although the other
- * faults. So before such a store the first and the last byte are tried.
+ * CPUs split a store that crosses the end of a page, and may write one part although the other part
+ * faults. So before such a store, the first and the last byte are written back.
  *
  * In:       x0 dst, x1 value, x2 size (1, 2, 4 or 8)
  * Out:      w0

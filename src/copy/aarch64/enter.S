@@ -26,7 +26,7 @@
 #define FRAME_SP 0x68
 
 /*
- * w0 = 0, or a negative error; then 1 if something faults inside the frame
+ * w0 = 0, or a negative error; 1 at the second return, after a fault inside the frame
  *
  * int carry_fault_enter(struct carry_fault_frame *frame)
  *
@@ -34,7 +34,7 @@
  *
  * In:       x0 frame
  * Out:      w0
- * Clobbers: as carry_fault_push(), to which this function jumps
+ * Clobbers: what carry_fault_push() clobbers, to which this function jumps
  */
     .text
     .globl carry_fault_enter
@@ -52,10 +52,11 @@ CARRY_END carry_fault_enter
 /*
  * w0 = 1, returned by the carry_fault_enter() that saved the registers
  *
- * No code calls this function: the handler of a fault makes its context continue here, see
+ * No code calls this function: the fault handler makes the interrupted thread continue here, see
  * carry_fault_unwind().
  *
- * In:       x16 frame, + 1 in streaming mode (SME): functions never return in it, so it ends here
+ * In:       x16 frame, + 1 in streaming mode (SME): this function ends that mode, because functions
+ *           never return in it
  * Out:      w0
  * Clobbers: x9; registers that were not saved have the values of the fault
  */

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT */
-/* carry_copy_lines(): AArch64 has no implementation of its own yet. */
+/* carry_copy_lines(): AArch64 uses the portable implementation. */
 #include "copy/generic/lines.c"

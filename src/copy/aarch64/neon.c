@@ -2,8 +2,8 @@
 /*
  * void carry_copy_neon(void *dst, const void *src, size_t size);
  *
- * Copies 16 bytes and more by vectors; the last vector overlaps the one before it. Copies less by
- * words.
+ * Copies 16 or more bytes by vectors (the last vector may overlap the vector before it), and fewer
+ * bytes by the portable kernel.
  */
 #include <arm_neon.h>
 

@@ -5,7 +5,7 @@
 #include "base/fault_asm.h"
 
 /*
- * eax = 1, and *value = *src of `size` bytes, if they could be read
+ * eax = 1, and *value = *src of `size` bytes; 0 if src cannot be read
  *
  * bool carry_read_once(void *value, const void *src, size_t size)
  *
@@ -41,7 +41,7 @@ CARRY_FUNCTION carry_read_once
 CARRY_END carry_read_once
 
 /*
- * eax = 1, and *dst = *value of `size` bytes, if they could be written
+ * eax = 1, and *dst = *value of `size` bytes; 0 if dst cannot be written
  *
  * bool carry_write_once(void *dst, const void *value, size_t size)
  *

@@ -7,5 +7,6 @@
 #define MOVE         vmovdqu
 #define USES_REP     0
 #define CLEAN        vzeroupper
+#define FOLLOWS      0
 
 #include "copy/x86_64/template.h"

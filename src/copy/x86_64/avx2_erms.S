@@ -10,5 +10,6 @@
 #define MOVE         vmovdqu
 #define USES_REP     1
 #define CLEAN        vzeroupper
+#define FOLLOWS      0
 
 #include "copy/x86_64/template.h"

@@ -11,5 +11,6 @@
 #define USES_REP     1
 #define REP_MIN      2560
 #define CLEAN        vzeroupper
+#define FOLLOWS      0
 
 #include "copy/x86_64/template.h"

@@ -10,5 +10,6 @@
 #define MOVE         vmovdqu64
 #define USES_REP     1
 #define CLEAN
+#define FOLLOWS      1
 
 #include "copy/x86_64/template.h"

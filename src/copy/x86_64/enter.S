@@ -3,7 +3,7 @@
 #include "base/asm.h"
 
 /*
- * eax = 0, or a negative error; then 1 if something faults inside the frame
+ * eax = 0, or a negative error; 1 at the second return, after a fault inside the frame
  *
  * int carry_fault_enter(struct carry_fault_frame *frame)
  *
@@ -11,7 +11,7 @@
  *
  * In:       rdi frame
  * Out:      eax
- * Clobbers: as carry_fault_push(), to which this function jumps
+ * Clobbers: what carry_fault_push() clobbers, to which this function jumps
  */
     .text
     .globl carry_fault_enter
@@ -26,7 +26,7 @@ carry_fault_enter:
     movq    %r13, 0x20(%rdi)
     movq    %r14, 0x28(%rdi)
     movq    %r15, 0x30(%rdi)
-    leaq    8(%rsp), %rax                       /* its value after the return */
+    leaq    8(%rsp), %rax                       /* the value of rsp after the return */
     movq    %rax, 0x38(%rdi)
     movq    (%rsp), %rax
     movq    %rax, 0x40(%rdi)
@@ -36,7 +36,7 @@ CARRY_END carry_fault_enter
 /*
  * eax = 1, returned by the carry_fault_enter() that saved the registers
  *
- * No code calls this function: the handler of a fault makes its context continue here, see
+ * No code calls this function: the fault handler makes the interrupted thread continue here, see
  * carry_fault_unwind(). The jump at the end needs no notrack: compilers put a landing pad after
  * calls that return twice.
  *
@@ -46,7 +46,7 @@ CARRY_END carry_fault_enter
  */
 CARRY_FUNCTION carry_fault_resume
     .cfi_undefined rip
-    cld                                         /* as the ABI demands; the fault may have set it */
+    cld                                         /* the ABI demands it; DF may be set at the fault */
     movq    0x08(%rax), %rbx
     movq    0x10(%rax), %rbp
     movq    0x18(%rax), %r12

@@ -12,9 +12,9 @@
  * size_t carry_copy_try_<name>(void *dst, const void *src, size_t size);
  * void carry_copy_move_<name>(void *dst, const void *src, size_t size);
  *
- * The second function returns how many bytes are left: 0, or those from the first inaccessible byte
- * on. The bytes before that are copied, all others are untouched. The ranges of the third function
- * may overlap.
+ * The second function returns how many bytes are left, from the first inaccessible byte on: 0 if
+ * there is none. The bytes before that byte are copied, all others are untouched. The ranges of the
+ * third function may overlap.
  *
  * In:       rdi dst, rsi src, rdx size
  * Out:      rax the bytes left, in the form that recovers; the other forms return nothing
@@ -40,10 +40,16 @@
 
 #if RECOVERS
 #define COPY_PREFIX carry_copy_try_
+#define COPY_CALL   carry_copy_try_call
+#define COPY_KEY    carry_op_carry_copy_try
 #elif MOVES
 #define COPY_PREFIX carry_copy_move_
+#define COPY_CALL   carry_copy_move
+#define COPY_KEY    carry_op_carry_copy_move
 #else
 #define COPY_PREFIX carry_copy_
+#define COPY_CALL   carry_copy
+#define COPY_KEY    carry_op_carry_copy
 #endif
 #define COPY_PASTE(prefix, name)  prefix##name
 #define COPY_EXPAND(prefix, name) COPY_PASTE(prefix, name)
@@ -56,7 +62,7 @@
     ret
 .endm
 
-/* Copies at least 1 and at most 2 words of \bytes bytes. */
+/* Copies \bytes to 2 * \bytes bytes, in two words of \bytes bytes. */
 .macro COPY_WORDS move, bytes, first, last
     CARRY_LOAD 0, \move (%rsi), \first
     CARRY_LOAD 0, \move -\bytes(%rsi, %rdx), \last

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dst[i] = src[i]    for i from 0 to size - 1, past the caches
+ * dst[i] = src[i]    for i from 0 to size - 1, bypassing the caches
  *
  * void carry_copy_lines(void *dst, const void *src, size_t size);
  *

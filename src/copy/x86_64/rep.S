@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * carry_copy_rep: rep movsb. Equation, prototypes, registers: kernel.h. This instruction copies
- * single bytes if the ranges overlap nearly completely, or if it goes downwards: for ranges that
- * overlap, the move calls the portable one. The form that recovers is try_words.h.
+ * single bytes if the ranges overlap nearly completely, or if it goes downwards: so a move of
+ * overlapping ranges calls the portable move. The form that recovers is try_words.h.
  *
- * Clobbers: rcx, rdx, rsi, rdi, flags; a move: as any function in C
+ * Clobbers: rcx, rdx, rsi, rdi, flags; a move clobbers what any function in C may clobber
  */
 #define NAME rep
 #include "copy/x86_64/kernel.h"

@@ -5,35 +5,40 @@
  *
  *     NAME            the kernel's name
  *     VECTOR_BYTES    32 or 64
- *     V(n), Y(n)      the register of that width, and of 32 bytes, n from 0 to 7
- *     MOVE            the instruction that loads and stores both
+ *     V(n), Y(n)      the register of that width (n from 0 to 8), and of 32 bytes (0 to 3)
+ *     MOVE            the instruction that loads and stores these registers
  *     USES_REP        1 if rep movsb is fast (ERMS), 0 if not; forms that recover never use it
  *     REP_MIN         the size from which on rep movsb is used (default: below)
  *     CLEAN           the instruction that leaves the upper halves of vectors clean, or nothing
+ *     FOLLOWS         1 if the kernel lies behind carry_copy(), so that its jump to the chosen
+ *                     kernel becomes a NOP if this kernel is chosen; 0 if not
  *
  * Equation, prototypes, registers: kernel.h.
  *
- * Up to eight vectors, all bytes are loaded before the first one is stored, some of them twice: the
- * last vectors end where the data ends, for any size. Kernels with vectors of 64 bytes have masks:
- * up to 64 bytes are one masked vector. Larger sizes are copied in blocks of four vectors to
- * aligned addresses. If the data lie on two pages at most, their end is loaded first, so that its
- * loads do not wait for the stores before it. Stores go to ascending addresses. The exception is
- * copies of up to eight vectors. They lie on two pages at most: their first store to an
- * inaccessible page goes to the copy's lowest address in that page.
+ * Copies of up to eight vectors load all bytes before they store the first one. Some bytes are
+ * loaded twice, because the last vectors end where the data end, at any size. Kernels with vectors
+ * of 64 bytes have masks: up to 63 bytes are two masked halves. More than eight vectors are copied
+ * in blocks of four, to aligned addresses. Up to ENDS_MAX bytes lie on two pages at most: their end
+ * is loaded first, so that its loads do not wait for the stores before it. These copies store to
+ * ascending addresses. The order differs in copies of up to eight vectors. But such a copy
+ * lies on two pages at most, and the first of its stores that reaches an inaccessible page covers
+ * the copy's lowest address in that page.
  *
- * A move is the same up to eight vectors. Larger moves start at the end that may be overwritten.
- * Vectors that are stored out of the order of the blocks are loaded before and stored after them:
- * those of the other end, and the one that alignment cuts.
+ * Moves of up to eight vectors work in the same way. Larger moves start at the end that may be
+ * overwritten. The vectors of the other end, and the vector that alignment cuts, are stored out of
+ * the order of the blocks: they are loaded before all blocks and stored after them.
  *
  * Clobbers: rax, rcx, rdx, rsi, rdi, r8 to r11, flags, xmm0 to xmm3, V(0) to V(8), k1
  */
 #include "copy/x86_64/kernel.h"
+#include "patch/x86_64/jump.h"
 
 /*
- * The size from which on rep movsb is used (figures of Zen 5). It need not load the lines that it
- * overwrites. If neither side is cached, it costs 15 to 20 % less than vectors from 16 KiB on. If
- * both are cached, it costs 20 to 40 % less once both exceed the first-level cache of 48 KiB
- * together. Below that, vectors of 64 bytes cost as little as half of it, vectors of 32 bytes more.
+ * The size from which on rep movsb is used (figures of Zen 5). rep movsb need not load the lines
+ * that it overwrites. If neither side is cached, it costs 15 to 20 % less than vectors from 16 KiB
+ * on. If both are cached, it costs 20 to 40 % less once both together exceed the first-level cache
+ * of 48 KiB. For smaller sizes, vectors of 64 bytes cost less than rep movsb, down to half as much;
+ * vectors of 32 bytes cost more than rep movsb.
  */
 #ifndef REP_MIN
 #if VECTOR_BYTES == 64
@@ -49,14 +54,14 @@
 #define LOAD(done, place, register)  CARRY_LOAD done, MOVE place, register
 #define STORE(done, register, place) CARRY_STORE done, MOVE register, place
 
-/* Copies at least 1 and at most 2 registers full of bytes. */
+/* Copies `bytes` to 2 * `bytes` bytes, with two registers of that size. */
 #define COPY_2(bytes, R)                                                                           \
     LOAD(0, (%rsi), R(0));                                                                         \
     LOAD(0, -bytes(%rsi, %rdx), R(1));                                                             \
     STORE(0, R(0), (%rdi));                                                                        \
     STORE(CARRY_DONE(bytes), R(1), -bytes(%rdi, %rdx))
 
-/* Copies more than 2 and at most 4 registers full of bytes. */
+/* Copies more than 2 * `bytes` and at most 4 * `bytes` bytes, with four registers of that size. */
 #define COPY_4(bytes, R)                                                                           \
     LOAD(0, (%rsi), R(0));                                                                         \
     LOAD(0, bytes(%rsi), R(1));                                                                    \
@@ -73,7 +78,8 @@
     LOAD(done, from + 2 * VECTOR_BYTES place, V(c));                                               \
     LOAD(done, from + 3 * VECTOR_BYTES place, V(d))
 
-/* Store to the start, and to the end, after `done` bytes from the start. */
+/* Store four vectors to the start (STORE_4), or to the end after the first `done` bytes were stored
+ * (STORE_LAST_4). */
 #define STORE_4(done, a, b, c, d)                                                                  \
     STORE(CARRY_DONE(0 * VECTOR_BYTES) | done, V(a), 0 * VECTOR_BYTES(%rdi));                      \
     STORE(CARRY_DONE(1 * VECTOR_BYTES) | done, V(b), 1 * VECTOR_BYTES(%rdi));                      \
@@ -89,7 +95,7 @@
 #define BLOCK_BYTES (4 * VECTOR_BYTES)
 #define PAGE_BYTES  4096
 
-/* Larger copies go from the start to the end, page by page. */
+/* Copies of more than ENDS_MAX bytes go from the start to the end, page by page. */
 #if BY_REP && REP_MIN < PAGE_BYTES
 #define ENDS_MAX    REP_MIN
 #else
@@ -100,8 +106,10 @@
 
 #define X(n)        %xmm##n
 
-/* Moves to the first aligned address of the target after its start. The first vector covers the
- * bytes before it. Moves store that vector last, as it may overlap the source of a block. */
+/*
+ * Advances to the first aligned address of the target after its start. The first vector covers the
+ * bytes before that address. Moves store this vector last, as it may overlap the source of a block.
+ */
 .macro COPY_ALIGN
 #if MOVES
     movq %rdi, %r8
@@ -137,35 +145,72 @@
     ja .Lblock_\@
 .endm
 
-CARRY_FUNCTION KERNEL
-    cmpq $64, %rdx
-    ja .Labove_64
+/*
+ * Opens a kernel. If FOLLOWS is 1, the function that calls the chosen kernel lies before it, in the
+ * same line of code; where text has no sites, that function is in C.
+ */
+.macro COPY_ENTER
+#if FOLLOWS && !defined CARRY_NO_SITES
+    CARRY_PATCHED_JUMP COPY_CALL, COPY_KEY, 64
+#if RECOVERS
+    .hidden COPY_CALL
+#endif
+    CARRY_FUNCTION KERNEL, 1
+#else
+    CARRY_FUNCTION KERNEL
+#endif
+.endm
 
+COPY_ENTER
 #if VECTOR_BYTES == 64
     /*
-     * No branch on the size can be mispredicted: sizes that vary cost 45 % less than with the
-     * branches below, and sizes that repeat a cycle or two less (Zen 5). The price:
+     * 64 to 128 bytes take no branch, and fewer bytes one: each branch that is taken costs a cycle
+     * (an Intel Xeon with AMX; Zen 5, measured with the opposite order).
+     */
+    cmpq $64, %rdx
+    jb .Lbelow_64
+    cmpq $128, %rdx
+    ja .Labove_128
+    COPY_2(64, V)
+    CLEAN
+    COPY_RETURN
+
+    /*
+     * Two vectors of half the width under one mask: the second ends with the data, or lies on the
+     * first one if that covers all bytes. No branch on the size can be mispredicted: sizes that
+     * vary cost 45 % less than with the branches below, and sizes that repeat cost a cycle or two
+     * less (Zen 5, with one vector of 64 bytes). On two lines, a vector of 64 bytes would lower the
+     * clock of an Intel Xeon with AMX by a tenth, even if it is masked. The price:
      *  - While a masked load waits for its line, fewer other loads are in flight than beside plain
      *    loads. In cold memory, copies cost 1.5 to 2.1 times as much without the prefetches, and up
-     *    to 5 % more with them, or 8 to 20 % if the 64 bytes lie on two lines.
+     *    to 5 % more with them, or 8 to 20 % if the bytes lie on two lines (Zen 5).
      *  - A load directly after the masked store waits 1 ns longer than after plain stores, 3 ns for
-     *    8 bytes.
-     *  - If the 64 bytes reach an inaccessible page, the CPU needs 160 ns to determine that it does
-     *    not need it. A branch that avoids this costs a cycle once it has been taken. So there is
-     *    only one: for no bytes, whose address may be NULL.
+     *    8 bytes (Zen 5).
+     *  - If the 32 bytes reach an inaccessible page, the CPU needs 160 ns to determine that it does
+     *    not need that page. A branch that avoids this costs a cycle once it has been taken. So
+     *    there is only one more branch: for a size of 0, where the address may be NULL.
      */
-    movq $-1, %rax
-    bzhiq %rdx, %rax, %rax
+    .balign 64                          /* one line of code costs a cycle less than two */
+.Lbelow_64:
+    movl $-1, %eax
+    xorl %r8d, %r8d
+    leal -32(%rdx), %ecx
+    bzhil %edx, %eax, %eax              /* carry = size > 31 */
+    cmovncl %r8d, %ecx
     jz .Lnone
     prefetcht0 (%rsi)
-    prefetcht0 63(%rsi)
-    kmovq %rax, %k1
-    CARRY_LOAD 0, vmovdqu8 (%rsi), V(0){%k1}{z}
-    CARRY_STORE 0, vmovdqu8 V(0), (%rdi){%k1}
+    prefetcht0 -1(%rsi, %rdx)
+    kmovd %eax, %k1
+    CARRY_LOAD 0, vmovdqu8 (%rsi), Y(0){%k1}{z}
+    CARRY_LOAD 0, vmovdqu8 (%rsi, %rcx), Y(1){%k1}{z}
+    CARRY_STORE 0, vmovdqu8 Y(0), (%rdi){%k1}
+    CARRY_STORE CARRY_DONE(32), vmovdqu8 Y(1), (%rdi, %rcx){%k1}
 .Lnone:
     COPY_RETURN
-    .balign 64                          /* one line of code costs a cycle less than two */
+    .balign 64
 #else
+    cmpq $64, %rdx
+    ja .Labove_64
     /*
      * Two stores that may overlap, for any size. Four stores would need no branch, but loads of the
      * next call wait longer for them if both sides have the same page offset: 20 bytes cost 4.0 ns
@@ -185,17 +230,13 @@ CARRY_FUNCTION KERNEL
 
 .Lbelow_16:
     COPY_BELOW_16
-#endif
 .Labove_64:
     cmpq $128, %rdx
     ja .Labove_128
-#if VECTOR_BYTES == 64
-    COPY_2(64, V)
-#else
     COPY_4(32, Y)
-#endif
     CLEAN
     COPY_RETURN
+#endif
 
 .Labove_128:
 #if VECTOR_BYTES == 64
@@ -237,7 +278,7 @@ CARRY_FUNCTION KERNEL
     COPY_RETURN
 
 #if MOVES
-    /* If the source does not start within the target, they do not overlap. */
+    /* If the source does not start within the target either, the ranges do not overlap. */
 .Lpages:
     negq %rcx
     cmpq %rdx, %rcx

@@ -2,7 +2,8 @@
 /* clang-format off */
 /*
  * A copy with general registers that survives faults: each word is loaded and stored by separate
- * instructions, and their registers show what was stored. The file that includes it defines NAME.
+ * instructions, so that a fault shows which words are stored. The file that includes it defines
+ * NAME.
  * Equation, prototypes, registers: kernel.h.
  *
  * Clobbers: rax, rcx, rdx, rsi, rdi, r8 to r11, flags

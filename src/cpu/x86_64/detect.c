@@ -4,7 +4,8 @@
 #include "cpu/x86_64/model.h"
 
 static bool leaf_exists(uint32_t leaf, uint32_t subleaf) {
-    /* Leaf 0DH has one subleaf for each component, and reports them differently. */
+    /* Leaf 0DH has one subleaf for each component: EAX of subleaf 0 is not the number of the last
+     * subleaf. */
     return carry_cpuid_has_leaf(leaf) &&
            (subleaf == 0 || leaf == 0xd || carry_cpuid(leaf, 0).reg[0] >= subleaf);
 }
@@ -43,8 +44,10 @@ struct fact {
 #define ANY_FAMILY          0
 #define MODELS(first, last) first, last
 #define ANY_MODEL           0, 255
-#define CARRY_CPU_FACT_ROW(preference, holds, maker, family, first, last, evidence)                \
-    {CARRY_CPU_INDEX_##preference, CARRY_CPU_##maker, family, first, last, {holds, evidence}},
+#define LISTED              2 /* a published list is worth as much as two hosts */
+#define CARRY_CPU_FACT_ROW(preference, holds, maker, family, first, last, sources, evidence)       \
+    {CARRY_CPU_INDEX_##preference, CARRY_CPU_##maker, family, first, last,                         \
+     {holds, sources, evidence}},
 #define CARRY_CPU_FACT(...) CARRY_CPU_FACT_ROW(__VA_ARGS__)
 static const struct fact facts[] = {
 #include "cpu/x86_64/facts.def"

@@ -8,8 +8,8 @@
 enum carry_cpu_maker { CARRY_CPU_ANY_MAKER, CARRY_CPU_INTEL, CARRY_CPU_AMD };
 
 /*
- * A model as leaf 1 of CPUID reports it, including extended family and model (Intel SDM vol. 2A,
- * CPUID).
+ * A model as leaves 0 and 1 of CPUID report it, including extended family and model (Intel SDM vol.
+ * 2A, CPUID).
  */
 struct carry_cpu_model {
     enum carry_cpu_maker maker;

@@ -94,7 +94,7 @@ size_t carry_entry_bytes(void) {
     return INSTRUCTION_BYTES;
 }
 
-/* Returns the 128 MiB of a branch, less 1 MiB for a whole block of stubs. */
+/* Returns the reach of a branch, 128 MiB, less 1 MiB for a whole block of stubs. */
 uintptr_t carry_entry_reach(void) {
     return (uintptr_t)127 << 20;
 }

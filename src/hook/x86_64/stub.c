@@ -19,8 +19,8 @@ bool carry_stub_supported(void) {
 }
 
 /*
- * Callers arrive by an indirect branch. r11 is no argument, and is free at any call, as PLTs use
- * it.
+ * Writes a stub. Callers arrive by an indirect branch. r11 holds no argument, and is free at any
+ * call, as PLTs use it.
  *
  *     endbr64
  *     lea     distance(%rip), %r11        from the start of the stub
@@ -37,8 +37,8 @@ void carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_offset) {
     stub[LEA_END + 3] = thunk_offset;
 }
 
-/* Ignores `whole`, because every thunk preserves all registers that any function takes, and jumps
- * to code without a landing pad. */
+/* Returns the thunk. Ignores `whole`, because every thunk preserves all registers that any function
+ * takes, and can jump to code without a landing pad. */
 const void *carry_stub_thunk(bool around, bool whole) {
     (void)whole;
     return around ? carry_thunk_around : carry_thunk_enter;

@@ -8,7 +8,8 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-/* Traps gain nothing: only instructions that may replace the site itself may replace a trap. */
+/* Returns false: traps would gain nothing. The architecture allows replacing a trap only by
+ * instructions that may replace the site itself. */
 bool carry_ucontext_has_traps(void) {
     return false;
 }
@@ -21,8 +22,8 @@ void carry_ucontext_serialise(void) {
     __asm__ __volatile__("isb" : : : "memory");
 }
 
-/* Passes `address` as a set of signals: the system reads the set before it rejects the
- * operation. */
+/* Checks whether an address can be read: passes it to rt_sigprocmask() as a set of signals, with an
+ * invalid operation. The system reads the set before it rejects the operation. */
 bool carry_ucontext_is_readable(uintptr_t address) {
     register uint64_t how __asm__("x0") = UINT64_MAX;
     register uint64_t set __asm__("x1") = address;

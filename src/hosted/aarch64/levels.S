@@ -7,7 +7,8 @@
     .hidden carry_signal_links
 
 /*
- * struct carry_signal_mark, then carry_signal_handle(number, info, context, level)
+ * Defines a struct carry_signal_mark, and after it carry_signal_level_<level>, which calls
+ * carry_signal_handle(number, info, context, level).
  *
  * In: w0, x1, x2: the arguments of a signal handler
  */

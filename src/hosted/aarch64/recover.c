@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How a thread continues after a fault. When the handler returns, Linux restores all registers from
- * the context. Vector registers are in records after it: unchanged records restore the state at the
- * fault, including Z, P and FFR of SVE and the modes of SME.
+ * the context. Vector registers are in records after the context: unchanged records restore the
+ * state at the fault, including Z, P and FFR of SVE and the modes of SME.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -17,9 +17,10 @@ bool carry_ucontext_can_recover(void) {
 }
 
 /*
- * Sends a request that only Valgrind answers: rotations of x12 by 128 bits in total, which no
- * compiler emits, then an OR of x10 with itself. x4 points to the number of the request; x3
- * receives the answer, and keeps its value on a CPU ("Client Requests" in the manual of Valgrind).
+ * Checks for Valgrind by a request that only Valgrind answers: rotations of x12 by 128 bits in
+ * total, which no compiler emits, then an OR of x10 with itself. x4 points to the number of the
+ * request; x3 receives the answer, and keeps its value on a CPU ("Client Requests" in the manual of
+ * Valgrind).
  */
 static bool is_under_valgrind(void) {
     static const uint64_t running_on_valgrind[6] = {0x1001};
@@ -40,8 +41,8 @@ bool carry_ucontext_is_exact(void) {
     return !is_under_valgrind();
 }
 
-/* A record after the context, with the members of a record of SVE registers, or of the address of
- * further records (Linux, arch/arm64/include/uapi/asm/sigcontext.h). */
+/* A record after the context, with the members of a record that holds SVE registers, or the address
+ * of further records (Linux, arch/arm64/include/uapi/asm/sigcontext.h). */
 struct record {
     uint32_t magic, size;
     union {
@@ -77,7 +78,8 @@ void carry_ucontext_leave_frame(void *context, uintptr_t *value) {
  * PSTATE.BTYPE, which an indirect branch sets and the next instruction clears: while it is set,
  * guarded pages accept only landing pads (BTI). If the first instruction after such a branch
  * faults, in a page that is not guarded, the context contains BTYPE. It would then apply to the
- * recovery, which is no landing pad, or one for calls. The return from the handler is no branch.
+ * recovery, which is not a landing pad, or accepts only calls. The return from the handler is not
+ * such a branch.
  */
 #define BTYPE (UINT64_C(3) << 10)
 

@@ -14,7 +14,7 @@ uintptr_t *carry_ucontext_pc(void *context) {
 void carry_ucontext_serialise(void) {
 }
 
-/* Never called: only hooks call it, and there are none here. */
+/* Returns true, but is never called: there are no hooks here, and no marks before handlers. */
 bool carry_ucontext_is_readable(uintptr_t address) {
     (void)address;
     return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Handlers in C: these cannot have marks. Without sites and recovery, none is installed again. */
+/* Handlers in C, which cannot have marks. Without sites and recovery, no handler is installed a
+ * second time. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An architecture without an exception table, where no fault is survived. */
+/* An architecture without a fault table, where no fault is survived. */
 #include "hosted/hosted_context.h"
 
 bool carry_ucontext_can_recover(void) {

@@ -22,8 +22,8 @@ void carry_ucontext_serialise(void) {
     __asm__ __volatile__("cpuid" : "+a"(eax), "+c"(ecx) : : "ebx", "edx", "memory");
 }
 
-/* Passes `address` as a set of signals: the system reads the set before it rejects the
- * operation. */
+/* Checks whether an address can be read: passes it to rt_sigprocmask() as a set of signals, with an
+ * invalid operation. The system reads the set before it rejects the operation. */
 bool carry_ucontext_is_readable(uintptr_t address) {
     register uint64_t size __asm__("r10") = sizeof(uint64_t);
     long result = SYS_rt_sigprocmask;
@@ -43,9 +43,10 @@ bool carry_ucontext_can_recover(void) {
 }
 
 /*
- * Sends a request that only Valgrind answers: rotations of rdi by 128 bits in total, which no
- * compiler emits, then an exchange of rbx with itself. rax points to the number of the request; rdx
- * receives the answer, and keeps its value on a CPU ("Client Requests" in the manual of Valgrind).
+ * Checks for Valgrind by a request that only Valgrind answers: rotations of rdi by 128 bits in
+ * total, which no compiler emits, then an exchange of rbx with itself. rax points to the number of
+ * the request; rdx receives the answer, and keeps its value on a CPU ("Client Requests" in the
+ * manual of Valgrind).
  */
 static bool is_under_valgrind(void) {
     static const uint64_t running_on_valgrind[6] = {0x1001};

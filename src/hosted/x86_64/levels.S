@@ -7,10 +7,11 @@
     .hidden carry_signal_links
 
 /*
- * struct carry_signal_mark, then carry_signal_handle(number, info, context, level)
+ * Defines a struct carry_signal_mark, and after it carry_signal_level_<level>, which calls
+ * carry_signal_handle(number, info, context, level).
  *
- * In: edi, rsi, rdx: the arguments of a signal handler. Jumps, because carry_signal_handle() aligns
- * the stack.
+ * In: edi, rsi, rdx: the arguments of a signal handler. The call is a jump, because
+ * carry_signal_handle() aligns the stack.
  */
 .macro LEVEL level
     .text

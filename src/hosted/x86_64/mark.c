@@ -8,9 +8,10 @@
 _Static_assert(sizeof(struct carry_signal_mark) < CARRY_SIGNAL_ALIGNMENT, "a mark is in one page");
 
 /*
- * Looks for a mark before the handler, in the same page if the mark is aligned. The system must
- * still confirm that it can be read: the handler's object may be unloaded, or in memory that can
- * only be executed (by a protection key). A copy of the library there counts as foreign.
+ * Returns the mark before the handler, or NULL. An aligned mark is in the same page as the handler.
+ * The system must still confirm that the mark can be read: the handler's object may be unloaded, or
+ * in memory that can only be executed (by a protection key). In such memory, the handler of another
+ * copy of the library counts as foreign.
  */
 const struct carry_signal_mark *carry_signal_mark_of(uintptr_t handler) {
     const uintptr_t address = handler - sizeof(struct carry_signal_mark);

@@ -6,12 +6,13 @@
  *
  *     FUNCTION    the kernel's name
  *     VECTORS     1 for vector registers, 0 for general registers only
- *     SUMS        1 if it sums too
+ *     SUMS        1 if the kernel also sums
  *
  * dst[i] = src[i]    for i from 0 to size - 1
  *
- * and sum + the 64-bit words of data, with end-around carry, folded to 32 bits: 2^16 is 1 modulo
- * 0xffff, so words of any multiple of 16 bits add up to the same checksum.
+ * With SUMS, the function also computes sum + the 64-bit words of data, with end-around carry,
+ * folded to 32 bits: 2^16 is 1 modulo 0xffff, so words of any multiple of 16 bits add up to the
+ * same checksum.
  *
  * size_t carry_copy_try_<name>(void *dst, const void *src, size_t size);
  * struct carry_sum_tried carry_sum_copy_try_<name>(void *dst, const void *src, size_t size,
@@ -41,7 +42,8 @@
     sub     x2, x2, #\bytes
 .endm
 
-/* SUM += words, with end-around carry: if it carries, the rest is less than all ones. */
+/* SUM += words, with end-around carry. If an addition carries, its result is less than all ones, so
+ * adding the carry cannot carry again. */
 .macro ADD_WORDS first, others:vararg
 #if SUMS
     adds    SUM, SUM, \first
@@ -104,7 +106,8 @@
 #endif
 .endm
 
-/* Copies 1 << bit bytes if this bit of IN_PAGE is set. A single byte is the first of its word. */
+/* Copies 1 << bit bytes if this bit of IN_PAGE is set. A single byte is summed as the first byte of
+ * its word. */
 .macro TAKE_WORD bit, load, store, word
     tbz     IN_PAGE, #\bit, .Lnot_\@
     CARRY_LOAD 0, \load \word, [x1]

@@ -44,7 +44,7 @@ static bool insn_is_call(uint32_t instruction) {
     return (instruction & ~OFFSET_MASK) == (BRANCH | LINK);
 }
 
-/* Writes a branch. Returns false if the target is out of reach: 128 MiB. */
+/* Writes a branch. Returns false if the target is farther than 128 MiB, or not aligned. */
 static bool put_branch(uint8_t *bytes, uint32_t opcode, uintptr_t from, uintptr_t target) {
     const intptr_t reach = (intptr_t)1 << (OFFSET_BITS + 1);
     intptr_t distance = (intptr_t)(target - from);
@@ -104,8 +104,8 @@ static bool put_entry(const struct carry_site *site, bool on, uint8_t *bytes) {
 
 /* --- Alternatives --- */
 
-/* Writes the default or the replacement. `aux` holds two sizes and, from the fourth byte on,
- * both. */
+/* Writes the default or the replacement. `aux` holds their sizes and, from offset 4 on, their
+ * instructions. Returns false if a branch cannot reach its target. */
 static bool put_alternative(const struct carry_site *site, bool replaced, uint8_t *bytes) {
     const uint8_t *aux = aux_bytes(site);
     const uint8_t *from = aux + INSTRUCTION_BYTES + (replaced ? aux[0] : 0);
@@ -195,7 +195,7 @@ bool carry_encode_swaps(const uint8_t *from, const uint8_t *to, size_t length) {
            insn_is_exchangeable(get_insn(to));
 }
 
-/* Returns MISSING: not even a guard may be replaced by an instruction outside the list. */
+/* Returns MISSING: an instruction outside the list of the Arm ARM may not even replace a guard. */
 enum carry_guard carry_encode_guard(uintptr_t site, size_t length, bool writes_pairs) {
     (void)site;
     (void)length;

@@ -12,7 +12,7 @@ enum {
     ENTRY_BYTES = 5,
     REL32_BYTES = 4,
     STUB_TARGET = 9, /* in the stub of a branch on a key: where the offset to the target is */
-    STUB_AFTER = 13, /* ... and what that offset is relative to */
+    STUB_AFTER = 13, /* in that stub: the place to which the offset is relative */
 };
 
 #define CS_PREFIX   0x2e /* has no effect in 64-bit mode */
@@ -45,9 +45,9 @@ static bool put_rel32(uint8_t *bytes, uintptr_t end, uintptr_t target) {
 }
 
 /*
- * Writes `opcode`, of one or two bytes, and target - end, with one store of eight bytes: code that
- * next compares or copies the state would stall on several stores. Returns false if the distance
- * does not fit.
+ * Writes `opcode`, of one or two bytes, and target - end. Uses one store of eight bytes, because
+ * several stores would delay the code that compares or copies the state next. Returns false if the
+ * distance does not fit.
  */
 static bool put_relative(uint8_t *bytes, unsigned opcode, size_t size, uintptr_t end,
                          uintptr_t target) {
@@ -63,7 +63,8 @@ static uintptr_t rel32_target(const uint8_t *offset, uintptr_t end) {
     return end + (uintptr_t)(intptr_t)rel32;
 }
 
-/* Writes the instruction at `from` with enough prefixes to make it `length` bytes long. */
+/* Writes the instruction at `from` with enough prefixes to make it `length` bytes long. Returns
+ * false if it is longer. */
 static bool put_instruction(uint8_t *bytes, size_t length, const uint8_t *from, size_t size) {
     if (size > length)
         return false;
@@ -75,7 +76,7 @@ static bool put_instruction(uint8_t *bytes, size_t length, const uint8_t *from, 
 
 #define NOP_BYTES_MAX 9
 
-/* Writes one NOP as the SDM recommends, with prefixes if it has none of this length. */
+/* Writes one NOP that the SDM recommends, with more prefixes if the longest one is too short. */
 static void put_nop(uint8_t *bytes, size_t length) {
     static const uint8_t nops[NOP_BYTES_MAX][NOP_BYTES_MAX] = {
         {0x90},
@@ -108,10 +109,16 @@ static void put_indirect_call(const struct carry_site *site, uint8_t *bytes) {
                  carry_site_key(site));
 }
 
+/* Writes a direct call or jump; a jump to the next instruction, which would cost a cycle, becomes a
+ * NOP. Returns false if the function is out of reach. */
 static bool put_direct_call(const struct carry_site *site, uintptr_t function, uint8_t *bytes) {
+    const uintptr_t next = carry_site_address(site) + CALL_BYTES;
     unsigned opcode = site->kind == CARRY_SITE_CALL ? CALL_REL32 : JUMP_REL32;
-    return put_relative(bytes, CS_PREFIX | opcode << 8, 2, carry_site_address(site) + CALL_BYTES,
-                        function);
+    if (site->kind == CARRY_SITE_JUMP && function == next) {
+        put_nop(bytes, CALL_BYTES);
+        return true;
+    }
+    return put_relative(bytes, CS_PREFIX | opcode << 8, 2, next, function);
 }
 
 static bool put_inline_body(const struct carry_site *site, const struct carry_site *body,
@@ -158,10 +165,8 @@ static void put_key_branch(const struct carry_site *site, bool on, uint8_t *byte
 
 /* --- Entries --- */
 
-/*
- * Writes the NOPs of the compiler: five by GCC, or one by Clang. Clang's costs no more than the
- * library's.
- */
+/* Writes the NOPs of the compiler: five by GCC, or one by Clang. Clang's NOP costs no more than the
+ * library's. */
 static void put_compilers_nops(const struct carry_site *site, uint8_t *bytes) {
     static const uint8_t one[ENTRY_BYTES] = {0x0f, 0x1f, 0x44, 0x00, 0x08};
     if (site->flags & CARRY_SITE_SINGLE)
@@ -183,7 +188,8 @@ static bool put_entry(const struct carry_site *site, bool on, uint8_t *bytes) {
 
 /* --- Alternatives --- */
 
-/* Writes the default or the replacement. `aux` holds two sizes, then the bytes of both. */
+/* Writes the default or the replacement. `aux` holds two sizes, then the bytes of both. Returns
+ * false if they do not fit, or a branch cannot reach its target. */
 static bool put_alternative(const struct carry_site *site, bool replaced, uint8_t *bytes) {
     const uint8_t *aux = aux_bytes(site);
     size_t size = aux[replaced];

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* A function in assembly that jumps to an operation. Patching makes the jump direct. */
+/*
+ * A function in assembly that jumps to an operation. Patching makes the jump direct, or a NOP if it
+ * leads to the code that follows.
+ */
 /* clang-format off */
 #ifndef CARRY_PATCH_X86_64_JUMP_H
 #define CARRY_PATCH_X86_64_JUMP_H
 
 #include "base/asm.h"
 
-.macro CARRY_PATCHED_JUMP name, key
+.macro CARRY_PATCHED_JUMP name, key, align=16
     .text
     .globl \name
     .type \name, @function
-    .balign 16
+    .balign \align
 \name:
     .cfi_startproc
     endbr64

@@ -7,8 +7,9 @@
  *
  * uintptr_t carry_patch_nothing(void)
  *
- * Its registered body is empty: calls of an operation that is patched to this function become NOPs.
- * It is written in assembly because it is exported, and CARRY_BODY demands a hidden function.
+ * The registered body of this function is empty: calls of an operation that is patched to this
+ * function become NOPs. It is written in assembly because it is exported, and CARRY_BODY demands a
+ * hidden function.
  */
     .text
     .globl carry_patch_nothing

@@ -4,7 +4,8 @@
 #include "patch/aarch64/jump.h"
 
 /*
- * w0 = the sum or the CRC, from the chosen kernel; or x0 and x1: see sum.h
+ * w0 = the sum or the CRC, from the chosen kernel; or x0 and x1, a struct carry_sum_tried of
+ * sum_internal.h
  *
  * uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum)
  * uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum)

@@ -46,7 +46,7 @@
     fmov    \register, w8
 .endm
 
-/* Continues the CRC w2 by three streams of \bytes each, as often as they fit; moves x0 and x1. */
+/* Continues the CRC w2 by three streams of \bytes each while they fit; updates x0 and x1. */
 .macro ADD_STREAMS bytes
     POWER_OF_X factor_a, 16*\bytes-33
     POWER_OF_X factor_b, 8*\bytes-33
@@ -84,7 +84,7 @@ CARRY_FUNCTION carry_crc32c_pmull
     mvn     w2, w2
     cmp     x1, #384
     b.lo    .Lwords
-    ADD_STREAMS 480                             /* packets of Ethernet; then what is left of them */
+    ADD_STREAMS 480                             /* Ethernet packets; the next line: the rest */
     ADD_STREAMS 128                             /* below that, joining costs more than it gains */
 .Lwords:
     ADD_WORDS

@@ -14,7 +14,7 @@
     crc32cx w2, w2, x4
     subs    x1, x1, #16
     b.hs    .Lwords\@
-.Ltail\@:                                        /* the low bits of x1 are those of the size */
+.Ltail\@:                                        /* x1 has the low bits of the size */
     tbz     x1, #3, .Lunder8\@
     ldr     x3, [x0], #8
     crc32cx w2, w2, x3

@@ -8,8 +8,8 @@
  * parts are added with end-around carry. The last size % 16 bytes, which start at an even offset,
  * are summed by the portable kernel.
  *
- * Both forms are compiled from the same code: it copies nothing if `to` is NULL, which is a
- * constant.
+ * The sum and the copy are compiled from the same code. In the sum, `to` is the constant NULL:
+ * nothing is copied.
  */
 #include <arm_neon.h>
 

@@ -20,7 +20,7 @@
  * In:       sums: x0 data, x1 size, w2 sum; copies: x0 dst, x1 src, x2 size, w3 sum
  * Out:      w0
  * Vectors:  z0, z2, z4, z6 sums of udot; z1, z3, z5, z7 sums of udot or uadalp; z16 ones; z24 to
- *           z31 data. Eight sums hide the latency of both.
+ *           z31 data. Eight sums hide the latency of udot and uadalp.
  * Masks:    p0 to p3 the last four vectors; p4 all
  * Clobbers: x0 to x8, z0 to z7, z16, z24 to z31, p0 to p4, flags; d8 to d15 are preserved
  * Reads:    [data, data + size) and nothing else: a masked load does not touch what it masks out
@@ -48,8 +48,11 @@
 #define SUM64    x2
 #endif
 
-/* A lane sums two double words of each vector that uadalp sums, and at the end those of all such
- * vectors: it could overflow after 2^36 bytes. So data beyond PART_BYTES are a further part. */
+/*
+ * In each vector, uadalp adds two double words to a lane, and at the end the lanes of all these
+ * sums are added: a lane could overflow after 2^36 bytes. So larger data are summed in parts of
+ * PART_BYTES.
+ */
 #ifndef PART_BYTES
 #define PART_BYTES (1 << 35)
 #endif

@@ -7,7 +7,7 @@ struct carry_sum_tried carry_sum_copy_try_call(void *dst, const void *src, size_
     return carry_sum_copy_try_generic(dst, src, size, sum);
 }
 
-/* Copies nothing: C cannot survive faults. */
+/* Copies nothing, and returns that all bytes are left: C cannot survive faults. */
 struct carry_sum_tried carry_sum_copy_try_generic(void *dst, const void *src, size_t size,
                                                   uint32_t sum) {
     (void)dst, (void)src, (void)sum;

@@ -3,7 +3,8 @@
 #include "patch/x86_64/jump.h"
 
 /*
- * eax = the sum or the CRC, from the chosen kernel; or rax and rdx: see sum.h
+ * eax = the sum or the CRC, from the chosen kernel; or rax and rdx, a struct carry_sum_tried of
+ * sum_internal.h
  *
  * uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum)
  * uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum)

@@ -21,7 +21,7 @@
 #include "base/asm.h"
 #include "sum/power_of_x.h"
 
-/* Continues the CRC eax by three streams of \bytes each while they fit; moves rdi and rsi. */
+/* Continues the CRC eax by three streams of \bytes each while they fit; updates rdi and rsi. */
 .macro ADD_STREAMS bytes
     POWER_OF_X factor_a, 16*\bytes-33
     POWER_OF_X factor_b, 8*\bytes-33
@@ -65,7 +65,7 @@ CARRY_FUNCTION carry_crc32c_pclmul
     notl %eax
     cmpq $96, %rsi
     jb .Lwords
-    ADD_STREAMS 512                     /* long runs; then packets; then what is left of both */
+    ADD_STREAMS 512                     /* long runs; the next lines: packets, then the rest */
     ADD_STREAMS 128
     ADD_STREAMS 32
 .Lwords:

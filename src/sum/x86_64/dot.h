@@ -3,7 +3,7 @@
 /*
  * The arithmetic of template.h with dot products. The kernel's file defines
  *
- *     DOT ones, words, acc    acc.32[i] += words.16[2i] + words.16[2i + 1], signed; may spoil words
+ *     DOT ones, words, acc    acc.32[i] += words.16[2i] + words.16[2i + 1], signed; clobbers words
  *
  * A dot product with ones adds two words to each 32-bit lane, but treats them as signed. So their
  * sign bits are flipped: this turns each word w into w - 0x8000. Then 0x8000 is added back for each
@@ -14,6 +14,7 @@
  * The words of one part, at most 128 KiB, add up to less than 2^32. So arithmetic modulo 2^32 is
  * exact: no carry is lost.
  */
+#define HAS_DOT 1
 #define BIAS_SHIFT 14                   /* 0x8000 a word is 2^14 a byte */
 
 .macro SET_CONSTANTS
@@ -55,14 +56,16 @@
     VPXOR V(8), FLIP, V(8);                                                                        \
     DOT ONES, V(8), V(7)
 
-/* r8d = 0x8000 for each word of r9 bytes and of the r8 bytes before them, in full vectors. */
+/* r8d = 0x8000 for each word of r8 bytes, and of the vectors that hold the r9 bytes after them.
+ * Clobbers rax. */
 .macro SET_BIAS
-    leal VECTOR_BYTES - 1(%r9, %r8), %r8d
-    andl $-VECTOR_BYTES, %r8d
+    leal REST_VECTORS * VECTOR_BYTES - 1(%r9), %eax
+    andl $-REST_VECTORS * VECTOR_BYTES, %eax
+    addl %eax, %r8d
     shll $BIAS_SHIFT, %r8d
 .endm
 
-/* eax = the sum in V(0) to V(7) and r8d, modulo 2^32; spoils rcx, r9. */
+/* eax = the sum in V(0) to V(7) and r8d, modulo 2^32; clobbers rcx, r9. */
 .macro SUM_PART
     MERGE_8_TO_2 vpaddd
     vpaddd V(4), V(0), V(0)

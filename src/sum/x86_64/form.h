@@ -20,8 +20,8 @@
  * left, and rdx = the sum, or -1 after a fault. For this, the copying forms meet the requirements
  * of CARRY_RECOVER (base/fault_asm.h).
  *
- * In:       DATA, SIZE, and the seed in the last argument, which COPIES moves to SUM; the upper
- *           half of SUM64 is undefined before EXTEND_SUM
+ * In:       DATA, SIZE, and the seed in the last argument, which TAKE_ARGUMENTS puts in SUM; the
+ *           upper half of SUM64 is undefined before EXTEND_SUM
  * Out:      eax; or rax and rdx
  */
 #ifndef COPIES

@@ -10,8 +10,10 @@
  *     low + high = whole - 2^32 * high + high
  *
  * A part has at most 2^15 words of 32 bits, so each sum is below 2^46 and both together are below
- * 2^47: no carry is lost. This needs one instruction a vector more than AVX2 in dot.h.
+ * 2^47: no carry is lost. This needs one instruction per vector more than AVX2 with dot.h.
  */
+
+#define HAS_DOT 0
 
 .macro SET_CONSTANTS
 .endm
@@ -51,7 +53,7 @@
 .macro SET_BIAS
 .endm
 
-/* eax = the sum in V(0) to V(7), folded; spoils rcx. */
+/* eax = the sum in V(0) to V(7), folded; clobbers rcx. */
 .macro SUM_PART
     MERGE_8_TO_2 vpaddq
     vpsllq $32, V(4), V(5)

@@ -2,7 +2,7 @@
 /* clang-format off */
 /*
  * SUM_SCALAR: the whole scalar kernel, including its return. It is the kernel adc.S, and a part of
- * each vector kernel without masked loads, for which a jump to it would cost more than the vectors
+ * each vector kernel without masked loads, because a jump to it would cost more than the vectors
  * gain. Kernels with masked loads use parts of it: short.h.
  *
  * sum + the little-endian 64-bit words of data, with end-around carry, folded to 32 bits. 2^16 is
@@ -42,7 +42,7 @@
     .endr
 .endm
 
-/* chain += the same words, with the carry. */
+/* chain += the 64-bit words at offset(DATA), `bytes` in all, and the carry of the last addition. */
 .macro ADD_WORDS chain, offset, bytes
     CHAIN_WORDS \chain, \offset, \bytes
     adcq $0, \chain
@@ -56,8 +56,8 @@
 
 /*
  * word = the 64-bit word `back` bytes before the end, with zeros for its bytes before `from`. Forms
- * that copy store the whole word. rcx is .Lmasks. `last` is 0 for the first of several words,
- * otherwise the number of words left.
+ * that copy store the whole word. rcx holds the address of .Lmasks. `last` is 0 for the first of
+ * several words, otherwise the number of words left.
  */
 .macro LOAD_END from, back, word, last=0
 #if COPIES
@@ -80,9 +80,9 @@
 .endm
 
 /*
- * eax = SUM64 and the carry flag, folded. The flag is that of an addition without a carry in, or of
- * a chain that began with one: if it is set, SUM64 is not all ones. So a carry here causes no
- * second carry.
+ * eax = SUM64 and the carry flag, folded. The flag comes from an addition without a carry in, or
+ * from a chain that began with such an addition: if it is set, SUM64 is not all ones. So a carry
+ * here causes no second carry.
  */
 .macro RETURN_FOLDED
 #if BMI2
@@ -99,9 +99,9 @@
 .endm
 
 /*
- * rax = the sum of the words after the first `from` bytes, `end` bytes at most. These words are
- * counted from the end of the data: if the number of bytes is odd, their bytes are swapped. So the
- * sum is rotated by 8 bits for each byte; rotations by whole words do no harm.
+ * rax = the sum of the words after the first `from` bytes, at most `end` bytes. These words are
+ * counted from the end of the data, so their bytes are swapped if the size is odd. A rotation by 8
+ * bits for each byte corrects this: rotations by whole words do not change the sum modulo 0xffff.
  */
 .macro SUM_END from, end
     LOAD_END \from, \end, %rax
@@ -123,7 +123,8 @@
     rolq %cl, %rax
 .endm
 
-/* Sums the first `from` bytes, and the others. Copies sum the first ones first, to store them. */
+/* Sums the first `from` bytes, and the rest. Forms that copy begin with the first bytes, so that
+ * these are stored first. */
 .macro SUM_BOTH from, end
     leaq .Lmasks(%rip), %rcx
 #if COPIES
@@ -147,7 +148,9 @@
     SUM_BOTH 96, 32
 .endm
 
-.macro SUM_SCALAR
+/* Returns the sum of any number of bytes; if `limit` is 64, of at most 64. Requires the label
+ * .Lscalar directly before it. */
+.macro SUM_SCALAR limit=0
     cmpq $32, SIZE
     ja .Labove32
     cmpl $16, SIZE32
@@ -155,14 +158,18 @@
     SUM_BOTH 16, 16
 
 .Labove32:
+    .if \limit != 64
     cmpq $64, SIZE
     ja .Labove64
+    .endif
     SUM_BOTH 32, 32
 
+    .if \limit != 64
 .Labove64:
     cmpq $128, SIZE
     jae .Lblocks
     SUM_128
+    .endif
 
 .Lupto16:
     cmpl $8, SIZE32
@@ -173,6 +180,7 @@
 .Labove8:
     SUM_BOTH 8, 8
 
+    .if \limit != 64
     /* Blocks of 128 bytes, in two chains because the carry flag makes additions wait. */
 .Lblocks:
     xorl %r8d, %r8d
@@ -187,6 +195,7 @@
     testq SIZE, SIZE
     jnz .Lscalar
     RETURN_FOLDED
+    .endif
 
 .Lunder8:
     cmpl $4, SIZE32

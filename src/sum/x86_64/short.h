@@ -6,7 +6,7 @@
  */
 #include "sum/x86_64/scalar.h"
 
-/* SUM64 and the carry flag += the number at offset(DATA), extended by the move; spoils r10. */
+/* SUM64 and the carry flag += the number at offset(DATA), extended by the move; clobbers r10. */
 .macro ADD_PART add, move, store, offset, part
     CARRY_LOAD CARRY_DONE(\offset), \move \offset(DATA), %r10d
 #if COPIES

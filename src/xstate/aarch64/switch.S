@@ -9,7 +9,9 @@
 #define FRAME_FPCR 160
 #define FRAME_SIZE 176
 
-/* Stores or loads the registers that calls preserve; at x30 the context continues. */
+/*
+ * Stores or loads the registers that calls preserve. The context continues at the address in x30.
+ */
 .macro FRAME pair
     \pair   x19, x20, [sp]
     \pair   x21, x22, [sp, 16]
@@ -24,14 +26,14 @@
 .endm
 
 /*
- * x0 = the value of the switch back
+ * x0 = the value that the switch back to `from` passes
  *
  * uintptr_t carry_context_switch(struct carry_context *from, struct carry_context *to,
  *                                uintptr_t value)
  *
  * In:       x0 from, x1 to, x2 value
- * Out:      x0; the registers that calls preserve, of `to`
- * Clobbers: x3 to x5
+ * Out:      x0; the registers that calls preserve have the values of `to`
+ * Clobbers: x3 to x5, flags; if switches are reported, all registers that calls may change
  */
     .text
     .globl carry_context_switch
@@ -106,8 +108,8 @@ carry_context_switch:
  * never returns
  *
  * The start and the end of a new context. The first switch to the context returns here. There is no
- * caller, as the CFI states. The first instruction is for unwinders that look at the one before a
- * return address.
+ * caller, as the CFI states. The first instruction is for unwinders, which look at the instruction
+ * before a return address.
  *
  * In:  x0 value, x19 entry, x20 argument, x21 the context
  */
@@ -123,7 +125,8 @@ carry_context_start:
     mov     x0, x20
     blr     x19
     cbz     x0, 1f
-    /* Leaves the context for good: the fields that the switch reads of it are on this stack. */
+    /* Leaves the context, which has ended. `from` of this switch is a temporary structure on this
+     * stack. */
     str     xzr, [x21, CONTEXT_STACK_POINTER]
     sub     sp, sp, 32
     .cfi_adjust_cfa_offset 32

@@ -42,7 +42,7 @@
 #define SVCR_ZA    1
 #define TPIDR2_EL0 S3_3_C13_C0_5
 
-/* Loads carry_thunk_machine into \word of \reg. */
+/* Loads carry_thunk_machine into \word, the lower half of \reg. */
 .macro MACHINE reg, word
     adrp    \reg, carry_thunk_machine
     ldr     \word, [\reg, #:lo12:carry_thunk_machine]
@@ -76,7 +76,7 @@
     \single x15, [x29, #FRAME_X9 + 48]
 .endm
 
-/* Makes a frame, and stores the integer registers in it that may hold arguments. Clobbers x17. */
+/* Makes a frame, and stores in it the integer registers that may hold arguments. Clobbers x17. */
 .macro OPEN bytes
     stp     x29, x30, [sp, #-\bytes]!
     .cfi_def_cfa_offset \bytes
@@ -108,7 +108,7 @@
     blr     \function
 .endm
 
-/* --- Vectors of base functions: \count, the first --- */
+/* --- The first \count vectors of base functions --- */
 
 .macro BASE_VECTORS pair, count
     \pair   q0, q1, [x29, #FRAME_VECTORS]
@@ -131,7 +131,7 @@
     BASE_VECTORS ldp, \count
 .endm
 
-/* --- All vectors, below the frame, whatever \count --- */
+/* --- All vectors, below the frame, whatever \count is --- */
 
 /*
  * Stores or loads from the top down, so that the stack grows page by page. The predicates, at x12,
@@ -194,8 +194,8 @@
 .endm
 
 /*
- * Loads what KEEP_WHOLE stored. The frame shows how that was stored: carry_thunk_prepare() may have
- * run since.
+ * Loads what KEEP_WHOLE stored. The frame shows in which form: carry_thunk_prepare() may have
+ * changed carry_thunk_machine in between.
  */
 .macro LOAD_WHOLE count
     ldr     x12, [x29, #FRAME_SVE]
@@ -272,7 +272,7 @@ thunk_go:
     ldr     x18, [x29, #FRAME_X18]
 .endm
 
-/* Starts both thunks: makes the frame, and calls `enter`. */
+/* Starts a thunk of either kind: makes the frame, and calls `enter`. */
 .macro BEGIN form, forward
     ASK     \forward
     OPEN    \form\()_BYTES
@@ -303,14 +303,17 @@ CARRY_EXPORTED_FUNCTION \name
 CARRY_END \name
 .endm
 
-/* Copies the stack's arguments below the frame, the last first: the stack grows page by page.
- * Copies no more than CALL_WORDS_END allows; `enter` may set this limit. Clobbers x9 to x14. */
+/*
+ * Copies the stack's arguments below the frame, from the last to the first, so that the stack grows
+ * page by page. Copies no more than CALL_WORDS_END allows; `enter` may set this limit. Clobbers x9
+ * to x14.
+ */
 .macro COPY_WORDS bytes
     ldr     x9, [x29, #FRAME_THUNK]
     ldr     x9, [x9, #THUNK_STACK_WORDS]
     add     x9, x9, #2
     ldr     w10, [x29, #FRAME_CALL + CALL_WORDS_END]
-    sub     x10, x10, #1                        /* no limit is now the largest */
+    sub     x10, x10, #1                        /* 0, no limit, becomes the largest */
     cmp     x9, x10
     csel    x9, x9, x10, ls
     add     x10, x9, #1

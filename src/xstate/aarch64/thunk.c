@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prepares thunks: stores what their assembly must know of this CPU in a variable. */
+/* Prepares thunks: stores in a variable what their assembly must know about this CPU. */
 #include <carry/thunk.h>
 
 #if CARRY_HAS_THUNKS

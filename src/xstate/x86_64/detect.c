@@ -43,8 +43,8 @@ static uint64_t detect_parts(struct carry_xstate_layout *layout, uint64_t mask) 
 }
 
 /*
- * Detects the layout. If firmware hides leaves beyond the third, it contains only the components of
- * FXSAVE.
+ * Detects the layout. If firmware hides the leaves above 3, the layout contains only the
+ * components of FXSAVE.
  */
 void carry_xstate_detect(struct carry_xstate_layout *layout) {
     uint64_t xcr0 = carry_xcr0();

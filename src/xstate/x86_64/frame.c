@@ -115,8 +115,8 @@ static void suspend_context(const struct carry_xstate_layout *layout, struct car
 }
 
 /*
- * Marks components as in use. Those that the context does not keep are unchanged: they belong to
- * the thread.
+ * Marks components as in use. Components that are not in the context's full_mask are unchanged:
+ * they belong to the thread.
  */
 static void set_in_use(const struct carry_context *to, uint8_t *image, uint64_t components,
                        uint64_t used) {
@@ -178,7 +178,7 @@ static int why_not_by_sanitizer(const struct carry_context *from) {
 static int why_not_exchange(const struct carry_context *from, const struct carry_context *to,
                             const struct carry_context_registers *registers, uint64_t used,
                             uint64_t components) {
-    /* The frames of threads that may not use tiles lack them. */
+    /* Frames of threads that may not use tiles lack TILEDATA. */
     if (has_shadow_stack() || from->full_mask & ~(components | BIT(TILEDATA)) ||
         used >> CARRY_XSTATE_COMPONENTS)
         return CARRY_ERROR_UNSUPPORTED;

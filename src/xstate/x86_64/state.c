@@ -8,12 +8,12 @@
 
 #define BIT(name) CARRY_XSTATE_BIT(name)
 
-/* Vector registers, masks and tiles: what calls may change. */
+/* Vector registers, masks and tiles: calls may change them. */
 #define VECTOR_STATE                                                                               \
     (BIT(SSE) | BIT(AVX) | BIT(OPMASK) | BIT(ZMM_HI256) | BIT(HI16_ZMM) | BIT(TILECFG) |           \
      BIT(TILEDATA))
 
-/* Registers in which the compiler may hold values, unless it is limited to general ones. */
+/* Registers in which the compiler may hold values, unless it is limited to general registers. */
 #ifdef __SSE__
 #define VECTOR_REGISTERS                                                                           \
     , "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",     \
@@ -74,8 +74,8 @@ size_t carry_xstate_area_size(uint64_t mask) {
 
 /*
  * Clears the header and sets MXCSR. XSAVE and XSAVEC do not write parts of the header, nor MXCSR if
- * the mask has no vectors; XRSTOR would still load it. Volatile, because compilers would clear with
- * a register that must be saved.
+ * the mask has no vectors; but XRSTOR may load these. `area` is volatile, because compilers would
+ * otherwise clear it with a vector register, which must be saved first.
  */
 static void clear_header(volatile struct area *area) {
     area->legacy.mxcsr = CARRY_MXCSR_INITIAL;
@@ -124,7 +124,8 @@ static void copy_legacy_sse(struct legacy *to, const struct legacy *from) {
     __builtin_memcpy(to->xmm, from->xmm, sizeof to->xmm);
 }
 
-/* Loads the components of `mask`. FXRSTOR has no mask: it reloads all others with their values. */
+/* Loads the components of `mask`. FXRSTOR has no mask, so the others are loaded with their present
+ * values. */
 static void load_legacy(const struct area *area, uint64_t mask) {
     struct legacy image __attribute__((aligned(16)));
     __asm__ volatile("fxsave64 %0" : "=m"(image));

@@ -10,7 +10,7 @@
 #define SSE    0x02
 #define UPPERS 0x44 /* AVX, ZMM_HI256 */
 
-/* The size of the fields that a switch reads of the context it leaves; a multiple of 16. */
+/* The size of the fields of `from` that a switch reads; a multiple of 16. */
 #define FEW_FIELDS 80
 
 /* The words popped for a preempted context: all general registers except rsp; rflags; rip. */
@@ -22,29 +22,39 @@
 #define FRAME_LOADED_FCW 6
 #define FRAME_SIZE       56
 
+/* rcx = the stack pointer of the context rsi, loaded early, but after that of rdi is stored: both
+ * may be one context. STMXCSR is last: if it closely follows the LDMXCSR of the previous switch, an
+ * Intel Xeon with AMX needs a cycle more. */
 .macro PUSH_FRAME
     leaq    -FRAME_SIZE(%rsp), %rsp
     .cfi_adjust_cfa_offset FRAME_SIZE
-    stmxcsr FRAME_MXCSR(%rsp)                   /* first: later ones need not wait for it */
-    fnstcw  FRAME_FCW(%rsp)
+    movq    %rsp, CONTEXT_STACK_POINTER(%rdi)
+    movq    CONTEXT_STACK_POINTER(%rsi), %rcx
     .set    slot, 8
     .irp    register, r15, r14, r13, r12, rbx, rbp
     movq    %\register, slot(%rsp)
     .cfi_rel_offset \register, slot
     .set    slot, slot + 8
     .endr
+    fnstcw  FRAME_FCW(%rsp)
+    stmxcsr FRAME_MXCSR(%rsp)
 .endm
 
-/* rcx = the return address. Zen 3 loads fastest through rsp what was stored through rsp: through
- * rcx, a switch costs 7.9 ns instead of 5.9. */
+/*
+ * rcx = the return address, loaded before MXCSR: after LDMXCSR, an Intel Xeon with AMX needs a
+ * cycle more. Zen 3 loads fastest through rsp what was stored through rsp: through rcx, a switch
+ * costs 7.9 ns instead of 5.9. Comparing MXCSR costs more than loading it on Zen 3 and Zen 5,
+ * because a value that was just stored is read late.
+ */
 .macro POP_FRAME
+    movq    FRAME_SIZE(%rsp), %rcx
+    ldmxcsr FRAME_MXCSR(%rsp)
     .set    slot, 8
     .irp    register, r15, r14, r13, r12, rbx, rbp
     movq    slot(%rsp), %\register
     .cfi_restore \register
     .set    slot, slot + 8
     .endr
-    movq    FRAME_SIZE(%rsp), %rcx
     .cfi_register rip, rcx
     leaq    FRAME_SIZE + 8(%rsp), %rsp
     .cfi_adjust_cfa_offset -FRAME_SIZE - 8
@@ -56,7 +66,7 @@
     movl    \offset + 4(\context), %edx
 .endm
 
-/* eax, r10d = components in use except SSE; clobbers ecx, edx. None above 30 is of vectors. */
+/* eax, r10d = components up to 30 in use except SSE; clobbers ecx, edx. No vectors are above 30. */
 .macro XINUSE
     movl    $1, %ecx
     xgetbv
@@ -64,7 +74,8 @@
     movl    %eax, %r10d
 .endm
 
-/* Loads components edx:eax from the area at r9, of the context rsi. FXRSTOR loads all it has. */
+/* Loads the components edx:eax of the context rsi from its area at r9. FXRSTOR loads the whole
+ * area. */
 .macro LOAD_AREA
     testl   $FLAG_XSAVE, CONTEXT_FLAGS(%rsi)
     jz      1f
@@ -75,7 +86,8 @@
 .endm
 
 /* Clears the bit of x87 in the area at r9 if its registers are initial. On CPUs that count writes
- * as use, one FLDCW or signal would put x87 in use for good. Jumps to .Lkept; clobbers rax. */
+ * as use, x87 would otherwise remain in use after one FLDCW or signal. Jumps to .Lkept if the bit
+ * must stay, or is clear; clobbers rax. */
 .macro DROP_INITIAL_X87
     testb   $X87, CARRY_AREA_XSTATE_BV(%r9)
     jz      .Lkept
@@ -118,7 +130,7 @@
 .endm
 
 /*
- * rax = the value of the switch back
+ * rax = the value that the switch back to `from` passes
  *
  * uintptr_t carry_context_switch(struct carry_context *from, struct carry_context *to,
  *                                uintptr_t value)
@@ -128,7 +140,7 @@
  *
  * In:       rdi from, rsi to, rdx value
  * Uses:     r8 value, r9 area, r10d components in use except SSE, or -1 if they are unknown
- * Out:      rax; the registers that calls preserve, of `to`
+ * Out:      rax; the registers that calls preserve have the values of `to`
  * Clobbers: all others
  */
     .globl carry_context_switching, carry_context_resume, carry_context_switched
@@ -142,8 +154,8 @@ carry_context_switch:
     .cfi_startproc
     endbr64
     PUSH_FRAME
-    movq    %rsp, CONTEXT_STACK_POINTER(%rdi)
-    /* One test for all rare cases: this code keeps cores with four instructions a cycle busy. */
+    /* One test for all rare cases: each instruction of this code costs time on cores that execute
+     * four in a cycle. */
     movl    CONTEXT_FLAGS(%rdi), %eax
     orl     CONTEXT_FLAGS(%rsi), %eax
     testb   $FLAG_KEEPS | FLAG_PREEMPTED | FLAG_NO_AVX | FLAG_FIBERS, %al
@@ -151,17 +163,15 @@ carry_context_switch:
     vzeroupper
     movzwl  FRAME_FCW(%rsp), %eax
 .Lfcw_known:
-    /* To compare MXCSR costs more than to load it: a value that was just stored is read late. To
-       load x87's control word costs more, and puts x87 in use on CPUs that count writes as use. */
-    movq    CONTEXT_STACK_POINTER(%rsi), %rcx
-    ldmxcsr FRAME_MXCSR(%rcx)                   /* faults where `to` is finished, on this stack */
-    cmpw    FRAME_FCW(%rcx), %ax
+    /* Loading x87's control word costs more than comparing it, and puts x87 in use on CPUs that
+     * count writes as use. */
+    cmpw    FRAME_FCW(%rcx), %ax                /* if `to` has finished, faults on this stack */
     jne     .Lfcw
 .Lfcw_loaded:
     movq    %rcx, %rsp
+    movq    %rdx, %rax
     .cfi_remember_state
     POP_FRAME
-    movq    %rdx, %rax
     notrack jmp *%rcx                           /* `ret` would be predicted to return to `from` */
     .cfi_restore_state
 
@@ -169,7 +179,10 @@ carry_context_switch:
     fldcw   FRAME_FCW(%rcx)
     jmp     .Lfcw_loaded
 
-    /* A signal handler continues here in a context that a switch suspended: rsp is its own. */
+    /*
+     * After carry_context_exchange() to a context that a switch suspended, the handler returns to
+     * this address, with rsp on the context's stack.
+     */
 carry_context_resume:
     movq    %rdx, %r8
     movq    $-1, %r10
@@ -242,13 +255,14 @@ carry_context_resume:
 .Lload_more:
     LOAD_MASK %rsi, CONTEXT_MASK
     LOAD_AREA
-    fnstcw  FRAME_LOADED_FCW(%rsp)              /* the area's, if it was loaded with the rest */
+    fnstcw  FRAME_LOADED_FCW(%rsp)              /* the value from the area, if x87 was loaded */
     movzwl  FRAME_LOADED_FCW(%rsp), %eax
     jmp     .Lloaded_fcw
 .Lloaded:
     movzwl  FRAME_FCW(%rsp), %eax
 .Lloaded_fcw:
     movq    %r8, %rdx
+    movq    CONTEXT_STACK_POINTER(%rsi), %rcx
     testl   $UPPERS, CONTEXT_MASK(%rsi)
     jnz     .Lfcw_known
     testl   $FLAG_NO_AVX, CONTEXT_FLAGS(%rsi)
@@ -256,10 +270,11 @@ carry_context_resume:
     vzeroupper
     jmp     .Lfcw_known
 
-    /* All kept components are in the area, and nothing of `to` is loaded: C may spoil the rest. */
+    /* All kept components are in the area, and nothing of `to` is loaded: C may change other
+     * registers. */
 .Lfibers:
     pushq   %rdi
-    .cfi_def_cfa_offset FRAME_SIZE + 16         /* LLVM 14 would adjust the offset before */
+    .cfi_def_cfa_offset FRAME_SIZE + 16         /* LLVM 14 does not adjust a restored offset */
     pushq   %rsi
     .cfi_adjust_cfa_offset 8
     pushq   %r8
@@ -282,7 +297,7 @@ carry_context_resume:
     jmp     .Lload
 
 .Lpreempted:
-    /* The words to pop are stored on the context's own stack: a signal may come at any time. */
+    /* The words to pop are stored on the context's own stack: a signal may arrive at any time. */
     movq    CONTEXT_REGISTERS + REGISTERS_RSP(%rsi), %r8
     subq    $RED_ZONE + 8 * POPPED, %r8
     .set    slot, 0
@@ -308,7 +323,7 @@ CARRY_END carry_context_switch
  * all registers = the words at rsp
  *
  * The end of a switch to a preempted context. To unwinders, its caller is the interrupted
- * instruction, not one after a call.
+ * instruction, not the instruction after a call.
  *
  * In:  r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rflags, rip on the stack, below the red zone
  */
@@ -331,8 +346,8 @@ CARRY_END carry_context_restore
  * never returns
  *
  * The start and the end of a new context. The first switch to the context returns here. There is no
- * caller, as the CFI states. The first instruction is for unwinders that look at the one before a
- * return address.
+ * caller, as the CFI states. The first instruction is for unwinders, which look at the instruction
+ * before a return address.
  *
  * In:  rax value, r12 entry, r13 argument, r14 the context
  */
@@ -349,7 +364,8 @@ carry_context_start:
     call    *%r12
     testq   %rax, %rax
     jz      .Lnowhere
-    /* Leaves the context for good: the fields that the switch reads of it are on this stack. */
+    /* Leaves the context, which has ended. `from` of this switch is a temporary structure on this
+     * stack. */
     movq    $0, CONTEXT_STACK_POINTER(%r14)
     subq    $FEW_FIELDS, %rsp
     .cfi_adjust_cfa_offset FEW_FIELDS

@@ -8,10 +8,10 @@
  * Jumps to targets are notrack: a target may start with the NOPs of a patched entry, without a
  * landing pad.
  *
- * Vectors are kept as wide as they are in use. XGETBV(1) determines this if it is fast
- * (fast_xgetbv1), otherwise a look at the values. The look writes zmm8, so VZEROUPPER follows
- * before any SSE instruction. The upper halves of narrow vectors were zero, and still are after
- * VZEROUPPER.
+ * Vectors are kept with the width that is in use: 16, 32 or 64 bytes. XGETBV(1) determines the
+ * width if it is fast (fast_xgetbv1), otherwise the thunk examines the values. This writes zmm8, so
+ * VZEROUPPER follows before any SSE instruction. The upper halves of narrow vectors were zero, and
+ * still are after VZEROUPPER.
  */
 #include "base/asm.h"
 #include "xstate/area.h"
@@ -38,7 +38,7 @@
     .cfi_startproc
 .endm
 
-/* Makes a frame, and stores the registers in it that may hold arguments. Clobbers rax. */
+/* Makes a frame, and stores in it the registers that may hold arguments. Clobbers rax. */
 .macro OPEN
     pushq   %rbp
     .cfi_def_cfa_offset 16
@@ -104,8 +104,8 @@
     \instruction %\vector\()0, %\vector\()1, %\vector\()8
 .endm
 
-/* Stores \count vectors (2 or 8: those of \list), and cleans the upper halves. Clobbers rax, rcx,
- * rdx, r8, r9. */
+/* Stores the \count vectors of \list (2 or 8), and cleans the upper halves. Clobbers rax, rcx, rdx,
+ * r8, r9, and zmm8 to zmm11 and k1 if it examines the vectors. */
 .macro KEEP count, list:vararg
     leaq    FRAME_VECTORS(%rsp), %r8
     movq    %r8, CALL_VECTORS(%rsp)
@@ -166,8 +166,8 @@
 .Lkept\@:
 .endm
 
-/* Loads these vectors, and cleans upper halves that the callback left dirty. Only the size shows
- * how vectors were stored: features may have been masked since. */
+/* Loads the vectors of \list, and cleans upper halves that the callback left dirty. Only the size
+ * shows how KEEP stored the vectors: features may have been masked after that. */
 .macro LOAD_VECTORS list:vararg
     testl   $MACHINE_AVX, carry_thunk_machine(%rip)
     jz      .Lclean\@
@@ -194,7 +194,7 @@
 .Lloaded\@:
 .endm
 
-/* Starts both thunks: makes the frame, calls `enter`, and loads the vectors. Until
+/* Starts a thunk of either kind: makes the frame, calls `enter`, and loads the vectors. Until
  * carry_thunk_prepare() has been called, jumps to \unprepared before it changes anything. */
 .macro BEGIN unprepared
     endbr64
@@ -213,7 +213,7 @@
 /*
  * thunk->enter(thunk, &call), then a jump to thunk->target(arguments)
  *
- * Clobbers r11, zmm8 to zmm15, k1, the flags. Stack: 720 bytes.
+ * Clobbers r11, the flags, and any of zmm8 to zmm31 and k0 to k7. Stack: 720 bytes.
  */
 THUNK_FUNCTION carry_thunk_enter
     BEGIN   .Ltarget
@@ -234,12 +234,13 @@ CARRY_END carry_thunk_enter
 THUNK_FUNCTION carry_thunk_around
     BEGIN   .Ltarget_alone
 
-    /* Copies stack arguments below the frame, the last first: the stack grows page by page. */
+    /* Copies stack arguments below the frame, from the last to the first, so that the stack grows
+     * page by page. */
     movq    FRAME_THUNK(%rsp), %rcx
     movq    THUNK_STACK_WORDS(%rcx), %rcx
     addq    $2, %rcx
     movl    CALL_WORDS_END(%rsp), %eax
-    decq    %rax                                /* no limit is now the largest */
+    decq    %rax                                /* 0, no limit, becomes the largest */
     cmpq    %rax, %rcx
     cmovaq  %rax, %rcx
     movq    %rsp, %r11
@@ -257,6 +258,10 @@ THUNK_FUNCTION carry_thunk_around
     jne     1b
 3:  movups  (%rbp, %rcx, 8), %xmm8
     movups  %xmm8, -16(%rsp, %rcx, 8)
+    subq    $2, %rcx
+    jz      4f
+    movups  (%rbp, %rcx, 8), %xmm9
+    movups  %xmm9, -16(%rsp, %rcx, 8)
     subq    $2, %rcx
     jnz     3b
 4:  LOAD_ARGUMENTS r11

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prepares thunks: stores what their assembly must know of this CPU in variables. */
+/* Prepares thunks: stores in variables what their assembly must know about this CPU. */
 #include "base/general_begin.h"
 
 #include "xstate/x86_64/thunk.h"
@@ -36,8 +36,8 @@ int carry_thunk_prepare(void) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (carry_cpu_bits() & rows[i].feature)
             machine |= rows[i].machine;
-    /* The machine's components, also those of masked features: a running thunk reads one variable
-       at a time. */
+    /* The machine's components, including components of masked features: a running thunk reads one
+       variable at a time. */
     uint64_t mask = carry_xstate_user() & ~(CARRY_XSTATE_BIT(PKRU) | CARRY_XSTATE_BIT(TILEDATA));
     __atomic_store_n(&carry_thunk_any_size, area_size(mask), __ATOMIC_RELAXED);
     __atomic_store_n(&carry_thunk_any_mask, mask, __ATOMIC_RELAXED);

@@ -25,7 +25,7 @@
 #define MACHINE_KNOWN   1
 #define MACHINE_AVX     2
 #define MACHINE_AVX512  4
-#define MACHINE_XGETBV1 8 /* XGETBV(1) is faster than a look at the registers */
+#define MACHINE_XGETBV1 8 /* XGETBV(1) is faster than examining the registers */
 #define MACHINE_XSAVE   16
 #define MACHINE_XSAVEC  32
 
@@ -34,8 +34,10 @@
 #include <stdint.h>
 
 extern uint32_t carry_thunk_machine;
-extern uint64_t carry_thunk_any_mask; /* the components that carry_thunk_any keeps, */
-extern uint64_t carry_thunk_any_size; /* ... and the size of their area; both are set once */
+/* The components that carry_thunk_any keeps, and the size of their area. Once set, they do not
+ * change. */
+extern uint64_t carry_thunk_any_mask;
+extern uint64_t carry_thunk_any_size;
 
 #endif
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes programs of `make coverage` keep their counts: linked into each program and each shared
- * object.
+ * Makes programs of `make coverage` keep their counts. It is linked into each program and each
+ * shared object.
  *
- * A process shares its counters with its child processes, which then need not write a file: those
- * that are killed, call _exit(), or may not open files could not. Each program has its own file,
- * for each user: Clang's "%m" alone is equal for programs of equal sizes, whose counts cannot be
- * added up.
+ * A process shares its counters with its child processes, so these need not write a file. A process
+ * that is killed, calls _exit(), or may not open files could not write one. Each program has a file
+ * of its own for each user: with only Clang's "%m", programs of equal sizes would share a file,
+ * although their counts cannot be added up.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ void __llvm_profile_set_filename(const char *pattern);
 extern char counters[] __asm__("__start___llvm_prf_cnts") __attribute__((visibility("hidden")));
 extern char end[] __asm__("__stop___llvm_prf_bits") __attribute__((visibility("hidden")));
 
-/* Programs without counters have these sections too. */
+/* Create both sections in programs without counters. */
 static char no_counter[8] __attribute__((used, aligned(8), section("__llvm_prf_cnts")));
 static char no_bits[1] __attribute__((used, section("__llvm_prf_bits")));
 

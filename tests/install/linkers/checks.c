@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks the results of all sites before they are patched, after that, and after each change, with
- * one thread and with another one that runs them at the same time. Checks that the expected records
+ * Checks the results of all sites before and after they are patched, and after each change, first
+ * with one thread, then while a second thread runs the sites. Also checks that the expected records
  * exist.
  */
 #include "expect.h"
@@ -19,7 +19,8 @@ LINKAGE CARRY_API int check_sites(bool has_dead, bool folded);
 
 /* --- Results --- */
 
-/* The functions and values that are set, and the alternatives that are replaced. */
+/* The state of the sites: whether functions and keys are changed, and which alternatives are
+   replaced. */
 struct state {
     bool flipped;
     bool replaced;
@@ -202,8 +203,8 @@ static bool by_feature;
 
 static bool stop;
 
-/* Runs all sites until `stop` is set. Both results are right while the other thread changes
-   functions and keys. */
+/* Runs all sites until `stop` is set. Both the old and the new results are right while the other
+   thread changes functions and keys. */
 static void *run_sites(void *unused) {
     (void)unused;
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {

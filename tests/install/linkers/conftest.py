@@ -39,7 +39,7 @@ def library() -> Library:
 
 
 def check_sites(library: Library, path: Path) -> None:
-    """Checks a file with `carry sites --check`, if the tool is built with it."""
+    """Checks a file with `carry sites --check`. Skips the test if the tool was not built."""
     if not library.tool.is_file():
         pytest.skip(f"{library.tool} is missing: build it (-Dtool=enabled)")
     *found, summary = map(
@@ -49,7 +49,8 @@ def check_sites(library: Library, path: Path) -> None:
 
 
 def call(*command: str | Path, cwd: Path | None = None, seconds: int = 600) -> str:
-    """Returns both outputs of a command; fails the test if its exit status is not 0."""
+    """Returns the output of a command, with its standard error. Fails the test if its exit status
+    is not 0."""
     words = [str(word) for word in command]
     done = subprocess.run(
         words, cwd=cwd, timeout=seconds, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -68,7 +69,7 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory, name: str) -> Path:
 
 
 def make_once(folder: Path, make: Callable[[Path], object]) -> None:
-    """Fills a folder once, in one worker or thread; the others wait."""
+    """Fills a folder once, in one worker or thread; all others wait until it is filled."""
     folder.mkdir(parents=True, exist_ok=True)
     mark = folder / "made"
     with (folder / "lock").open("w") as lock:
@@ -110,7 +111,7 @@ def build_core(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns the library as one object, built without the build system as in README.md."""
+    """Returns a folder with the library, built as in README.md without the build system."""
     need("aarch64-linux-gnu-gcc", "qemu-aarch64")
     folder = shared_folder(tmp_path_factory, "aarch64")
     make_once(folder, build_core)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contexts in programs with sanitizers: exceptions on many stacks, stacks that change their
+ * Contexts in programs with sanitizers: exceptions on many stacks, stacks that move to another
  * thread, preemption. The sanitizers must report nothing. Only `contexts race` has a data race
  * between contexts of two threads.
  */
@@ -32,7 +32,7 @@ void expect(bool ok, const char *what) {
 struct Task {
     carry_context context;
     std::vector<char> stack;
-    carry_context *host; /* continues when the task yields */
+    carry_context *host; /* the context that yielding switches to */
     int number;
     long count;
     bool finished;
@@ -91,7 +91,7 @@ void run_many() {
     }
 }
 
-/* --- Stacks that change their thread --- */
+/* --- Stacks that move to another thread --- */
 
 carry_context *count_often(void *argument, uintptr_t) {
     Task *task = static_cast<Task *>(argument);
@@ -214,8 +214,8 @@ void run_preempted() {
 long shared;
 std::atomic<int> racing{0};
 
-/* Changes a variable that another context changes too. Both are started before either continues, in
-   an order that the sanitizer cannot see. */
+/* Changes a variable that another context changes too. Both contexts are started before either
+   continues, in an order that the sanitizer cannot see. */
 carry_context *race(void *argument, uintptr_t) {
     Task *task = static_cast<Task *>(argument);
     racing.fetch_add(1, std::memory_order_relaxed);

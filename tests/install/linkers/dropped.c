@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sites whose records may be lost: prints the numbers of sites, unrecorded keys, and unknown kinds.
+ * Sites whose records may be lost: prints the numbers of sites, of keys without a record, and of
+ * sites of an unknown kind.
  */
 #include "expect.h"
 

@@ -15,7 +15,7 @@ static void expect_at(const char *file, int line, const char *what, long is, lon
 }
 #define EXPECT(is, wanted) expect_at(__FILE__, __LINE__, #is, (long)(is), (long)(wanted))
 
-/* Returns the exit status. */
+/* Prints "ok" if all expectations are met. Returns the exit status. */
 static int result(void) {
     if (!failures)
         puts("ok");

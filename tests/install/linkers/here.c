@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The definitions, and most of the sites. */
+/* The definitions of the operations and keys, and most of the sites. */
 #include "sites.h"
 
 static long zero(void) {
@@ -117,12 +117,12 @@ long if_on(void) {
         return 1;
     return 0;
 }
-/* Uses each key with the wrong likelihood. */
+/* Uses each key with the likelihood that is wrong for its initial value. */
 long if_both(void) {
     long result = 0;
     if (carry_likely(key_off))
         result += 1;
-    /* Compilers would not copy this much code with the site after it. */
+    /* This much code keeps compilers from duplicating the site after it. */
     __asm__ __volatile__(".rept 16\n\tnop\n\t.endr" : "+r"(result));
     if (carry_unlikely(key_on))
         result += 2;
@@ -139,7 +139,8 @@ void set_own(struct carry_patch *patch, bool on) {
         carry_disable(patch, key_own);
 }
 
-/* Is a leaf to the compiler: it might keep the array below the stack pointer. */
+/* Looks like a leaf function to the compiler, which might keep the array below the stack
+   pointer. */
 long leaf(long a) {
     volatile long kept[8];
     for (long i = 0; i < 8; i++)

@@ -2,7 +2,7 @@
 /*
  * Hooks through any compiler and linker: values and exceptions through calls and entries.
  *
- * usage: hooks calls|static      static: there are no slots
+ * usage: hooks calls|static      static: a static program, which has no slots
  */
 #include <carry/hook.h>
 #include <carry/patch.h>

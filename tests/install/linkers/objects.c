@@ -88,8 +88,8 @@ static void check_unpatched_then_patched(void) {
     EXPECT(loaded.plugin->run(5), 6);
 }
 
-/* Checks an importer that is loaded before the commit or after it, and is unloaded: it follows its
-   key. */
+/* Checks that an importer follows its key, whether it is loaded before the commit or after it, and
+   can be unloaded. */
 static void check_imports(void) {
     for (int applied = 0; applied < 2; applied++) {
         EXPECT(share_set(true, true), CARRY_OK);
@@ -202,7 +202,7 @@ static void on_trap(int signal) {
 
 /*
  * Checks objects that contain the library. They have their own sites, unknown to this program's
- * library. Each copy finds the handlers of the others; the program's own handler receives all
+ * library. Each copy finds the handlers of the other copies; the program's own handler receives all
  * other traps.
  */
 static void check_copies(void) {
@@ -248,7 +248,7 @@ static __attribute__((destructor)) void run_last(void) {
         run_at_exit();
 }
 
-/* Checks that destructors of this program, and then of objects, find sites unchanged. */
+/* Checks that sites are unchanged, and can still be changed, in a destructor of this program. */
 static void check_exit(void) {
     struct carry_patch patch;
     load(paths[0]);
@@ -281,7 +281,7 @@ static void check_inside(void) {
 
 static bool hides_memory;
 
-/* Replaces the C library's function, also for the library, to imitate a system without /proc. */
+/* Replaces the C library's function, for libcarry too, to imitate a system without /proc. */
 int open64(const char *path, int flags, ...) {
     if (hides_memory && !strcmp(path, "/proc/self/mem"))
         return -1;
@@ -289,8 +289,8 @@ int open64(const char *path, int flags, ...) {
 }
 int open(const char *path, int flags, ...) __attribute__((alias("open64")));
 
-/* Checks objects that are loaded where others were unloaded: other memory may be at the same
-   addresses. */
+/* Checks objects that are loaded where other objects were unloaded: other memory may be at the
+   same addresses. */
 static void check_alias(void) {
     hides_memory = true;
     EXPECT(carry_patch_apply(0), CARRY_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Passes and returns every type of operations, before sites are patched and after: C11 to C23 and
- * C++17 to C++23.
+ * Passes values of all types that operations accept, and gets them back, before sites are patched
+ * and after. Compiled as C11 to C23 and as C++17 to C++23.
  */
 #include "expect.h"
 
@@ -86,10 +86,10 @@ static void check_values(void) {
     EXPECT(runs, 1);
 }
 
-/* --- Results of which only some bits are defined --- */
+/* --- Results with undefined bits --- */
 
 #ifdef __x86_64__
-/* Returns false: by the ABI only al is defined. */
+/* Returns false in al. The ABI leaves the rest of eax undefined. */
 __asm__(".text\nsays_no: movl $0x7fffff00, %eax\n\tret\n");
 #define SAYS_NO(type, name) LINKAGE CARRY_HIDDEN type name(int) __asm__("says_no")
 
@@ -181,7 +181,8 @@ static void check() {
 }
 } // namespace first
 
-/* The type of the argument is in the other namespace, but does not select its operation. */
+/* The type of the argument is in namespace `first`, but does not select the operation of that
+   namespace. */
 namespace second {
 CARRY_OP(int, measure, first::packet *);
 CARRY_KEY_STATIC(busy, false);

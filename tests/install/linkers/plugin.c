@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An object that is loaded and unloaded, with an import, and with a key of the same name as another
+ * An object that is loaded and unloaded, with imports, and with a key of the same name as another
  * object's.
  */
 #include "plugin.h"
@@ -37,7 +37,7 @@ static int set_mode(bool on) {
     return carry_patch_commit(&patch);
 }
 
-/* Changes the shared operation and key through the importer. */
+/* Changes the shared key through an import. */
 static int set_share(bool negate) {
     struct carry_patch patch;
     carry_patch_begin(&patch);

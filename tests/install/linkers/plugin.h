@@ -8,15 +8,17 @@
 struct plugin {
     long (*run)(long a); /* like share_run() */
     long (*choice)(long a);
-    long (*early)(void); /* the operation's result for 10, before main() or the end of dlopen() */
+    long (*early)(void); /* returns the operation's result for 10 in a constructor of the object */
     bool (*mode)(void);
     int (*set_mode)(bool on);
     int (*set_share)(bool negate);
-    int (*apply)(unsigned flags); /* carry_patch_apply() of the library with which the object is
-                                     linked */
+    int (*apply)(unsigned flags); /* carry_patch_apply() of the object's library */
 };
 
-/* Calls in run_early() and choice(), two in run(), and branches in run() and two in mode(). */
+/*
+ * Calls: one in run_early(), one in choice() and two in run(). Branches: one in run() and two in
+ * mode().
+ */
 #define PLUGIN_CALLS 4
 #define PLUGIN_SITES 7
 

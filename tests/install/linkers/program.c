@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs the checks of its own sites, or of those in a shared object. */
+/* Runs the checks of its own sites, or of the sites in a shared object. */
 #include <stdbool.h>
 #include <stdlib.h>
 

@@ -11,8 +11,8 @@ static long share_subtract(long a) {
     return a - 1;
 }
 
-/* Returns the result of an operation that is not resolved. It must be resolved before sites are
-   patched, although this object has no site of it. */
+/* Returns the result of an operation that is not resolved. The operation must be resolved before
+   sites are patched, although this object has no site of it. */
 static long undecided(long a) {
     (void)a;
     return -1;

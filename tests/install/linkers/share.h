@@ -9,7 +9,7 @@ CARRY_OP(long, share_op, long);
 CARRY_KEY(share_key);
 CARRY_OP(long, share_choice, long);
 
-/* Returns a + 1 or a - 1, by the operation; negative if the key is on. */
+/* Returns a + 1 or a - 1, depending on the operation; negated if the key is on. */
 CARRY_API long share_run(long a);
 CARRY_API int share_set(bool subtract, bool negate);
 CARRY_API bool share_mode(void);

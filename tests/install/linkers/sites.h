@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program with every kind of site, in two source files that share this header. C11 and C++17. */
+/* Shared by the source files of a program with every kind of site. C11 and C++17. */
 #ifndef CARRY_TESTS_LINKERS_SITES_H
 #define CARRY_TESTS_LINKERS_SITES_H
 
@@ -11,7 +11,7 @@
 #define LINKAGE extern
 #endif
 
-/* Compiled once, so that the number of its sites is fixed. */
+/* For functions that are compiled only once, so that the number of their sites is fixed. */
 #define ONCE LINKAGE __attribute__((noinline)) CARRY_HIDDEN
 
 CARRY_OP(long, op0);
@@ -30,7 +30,7 @@ CARRY_KEY(key_off);
 CARRY_KEY(key_on);
 CARRY_KEY(key_alt);
 
-/* Operations and keys of the same names: in C++, those of a namespace are distinct. */
+/* Namespaces of C++ distinguish operations and keys of the same name. */
 #ifdef __cplusplus
 namespace apart {
 CARRY_OP(long, op1, int);
@@ -40,8 +40,8 @@ CARRY_KEY(key_alt);
 #endif
 
 /*
- * The number of records that the two files make, and how many of them are in functions that are
- * never called.
+ * The number of records that here.c, there.c and checks.c make. Records in functions that are never
+ * called are counted separately.
  */
 enum {
     CALLS = 19,
@@ -52,12 +52,12 @@ enum {
     DEAD_BRANCHES = 1,
     DEAD_ALTERNATIVES = 1,
     DEAD_BODIES = 1,
-    FOLDED_CALLS = 2, /* of functions that equal others */
+    FOLDED_CALLS = 2, /* of functions that equal other functions */
     FOLDED_BRANCHES = 1,
 #ifdef __cplusplus
-    SHARED_CALLS = 2, /* of functions that both files define */
+    SHARED_CALLS = 2, /* of functions that here.c and there.c define */
     SHARED_BRANCHES = 1,
-    APART_CALLS = 1, /* of a namespace */
+    APART_CALLS = 1, /* in a namespace */
     APART_BRANCHES = 1,
     APART_ALTERNATIVES = 1,
 #else
@@ -69,7 +69,7 @@ enum {
 #endif
 };
 
-/* Copies its sites into each caller. */
+/* Copies its sites into each caller, because it is inlined. */
 CARRY_INLINE long by_header(int a) {
     return carry_call(op1)(a) + (carry_unlikely(key_off) ? 100 : 0);
 }
@@ -107,8 +107,8 @@ ONCE long shared_there(int a);
 ONCE uint64_t body_function(uint64_t a);
 
 /*
- * One instruction that adds a number, and three that add 4; a feature; and the body of a function
- * that adds a number to its argument.
+ * For each architecture: an instruction that adds a number, three instructions that add 4, a
+ * feature of CPUs, and the body of a function that adds a number to its argument.
  */
 #ifdef __aarch64__
 #define FEATURE                                  "neon"
@@ -128,12 +128,12 @@ ONCE uint64_t body_function(uint64_t a);
 #define TERM                                     "D"
 #endif
 
-/* Runs an alternative. The tests see from the result which one ran; in programs both do the
-   same. */
+/* Runs an alternative. In these tests the original and the replacement have different results,
+   which show which one ran; in real programs, both do the same. */
 #define RUN(text)             __asm__(text : SUM(result) : TERM(a) : "cc")
 #define RUN_BY_KEY(text, key) __asm__(text : SUM(result) : TERM(a), CARRY_ALT_INPUT(key) : "cc")
 
-/* Sets the key that if_own() reads: two files have a key `key_own` each. */
+/* Sets the key that if_own() reads. here.c and checks.c each have a key `key_own`. */
 ONCE void set_own(struct carry_patch *patch, bool on);
 
 #ifdef __cplusplus
@@ -142,7 +142,7 @@ ONCE long run(long a);
 ONCE void set(struct carry_patch *patch, bool on);
 } // namespace apart
 
-/* Has a definition in both files; the linker keeps one. */
+/* Has a definition in here.c and in there.c; the linker keeps one. */
 __attribute__((noinline)) inline long shared(int a) {
     return carry_call(op1)(a) + (carry_likely(key_on) ? 1000 : 0);
 }

@@ -116,13 +116,13 @@ def test_merged_keys(compiler: str, level: str, position: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("compiler", [["aarch64-linux-gnu-gcc"], ["clang-19", TARGET]])
 def test_predicates_are_saved(compiler: list[str], tmp_path: Path) -> None:
-    """Calls change all predicate registers, also where SVE is enabled for one function only."""
+    """Predicate registers are saved across calls, even if only one function is compiled for SVE."""
     text = assembly(PREDICATE, tmp_path, *compiler, "-O2")
     assert re.search(r"\bstr\s+p\d", text), text
 
 
 def run_alone(order: str, source: str, folder: Path, *others: Path | str) -> None:
-    """Runs a program without a C library: this machine has one for only one byte order."""
+    """Runs a program without a C library, because one is installed for only one byte order."""
     compiler = "aarch64-linux-gnu-gcc"
     emulator = {"little": "qemu-aarch64", "big": "qemu-aarch64_be"}[order]
     need(compiler, emulator)
@@ -149,7 +149,7 @@ def test_sums_of_copies(order: str, kernel: str, tmp_path: Path) -> None:
 
 
 def test_big_endian_core(tmp_path: Path) -> None:
-    """The big-endian core is built without thunks and hooks, and only lacks functions of hosts."""
+    """The core compiles for big-endian CPUs, and lacks only host functions."""
     compiler = "aarch64-linux-gnu-gcc"
     need(compiler)
     folders = [path for path in (SOURCE / "src").iterdir() if path.name != "hosted"]
@@ -166,7 +166,8 @@ def test_big_endian_core(tmp_path: Path) -> None:
     "source", sorted((SOURCE / "src").glob("*/aarch64/*.S")), ids=lambda path: path.parts[-3]
 )
 def test_assembly_keeps_bti(source: Path, tmp_path: Path) -> None:
-    """One object without the note removes BTI from the whole program."""
+    """Each object of assembly has the note of BTI; one object without it removes BTI from the whole
+    program."""
     compiler = "aarch64-linux-gnu-gcc"
     need(compiler)
     includes = [f"-I{SOURCE / 'include'}", f"-I{SOURCE / 'src'}"]
@@ -193,8 +194,8 @@ class Cross:
     name: str
     flags: tuple[str, ...]
     link: tuple[str, ...] = ()
-    drops: bool = False  # sites in functions that are never called
-    shared: bool = False  # the sites are in a shared object
+    drops: bool = False  # whether the linker drops sites in functions that are never called
+    shared: bool = False  # whether the sites are in a shared object
 
     @property
     def id(self) -> str:

@@ -11,7 +11,8 @@ import pytest
 from conftest import C11, CXX17, EMULATOR, FOLDER, call, need
 
 TARGET = "--target=aarch64-linux-gnu"
-# Callers must not rely on the registers that the functions happen not to change: hooks change them.
+# With -fipa-ra, callers rely on registers that the called function happens not to change; hooks
+# change them.
 GCC = ["aarch64-linux-gnu-g++", "-fno-ipa-ra"]
 CLANG = ["clang++", TARGET]
 LINKED = {
@@ -53,7 +54,7 @@ def test_hooks(linked: list[str], how: str, core: Path, tmp_path: Path) -> None:
     assert call(*EMULATOR, *path, program, "calls") == "ok\n"
 
 
-# In gold's static programs exceptions do not work, and gold cannot make static PIEs.
+# Exceptions do not work in static programs that gold links, and gold cannot link static PIEs.
 @pytest.mark.parametrize("linked", [name for name in LINKED if "gold" not in name], indirect=True)
 @pytest.mark.parametrize("how", [["-fno-pie", "-static"], ["-fPIE", "-static-pie"]], ids=" ".join)
 def test_static_hooks(linked: list[str], how: list[str], core: Path, tmp_path: Path) -> None:

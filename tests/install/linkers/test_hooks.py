@@ -12,7 +12,7 @@ from conftest import CXX17, FOLDER, Library, call
 if platform.machine() != "x86_64":
     pytest.skip("there are no hooks on this architecture", allow_module_level=True)
 
-# Ways in which a program calls a shared object; a static one does not.
+# Ways in which a program calls a shared object; a static program does not call one.
 CALLS = {
     "lazy": ["-Wl,-z,lazy"],
     "now": ["-Wl,-z,now"],
@@ -27,7 +27,8 @@ STATIC = {
     "static": ["-fno-pie", "-static"],
     "static-pie": ["-fPIE", "-static-pie"],
 }
-# Callers must not rely on the registers that the functions happen not to change: hooks change them.
+# With -fipa-ra, callers rely on registers that the called function happens not to change; hooks
+# change them.
 OPTIONS = {"g++": ["-fno-ipa-ra"], "clang++": []}
 
 

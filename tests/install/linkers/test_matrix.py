@@ -37,9 +37,9 @@ class Link:
 
     name: str
     flags: tuple[str, ...] = ()
-    drops: bool = False  # sites in functions that are never called
-    folds: bool = False  # equal functions, with their records
-    shared: bool = False  # the sites are in a shared object
+    drops: bool = False  # whether the linker drops sites in functions that are never called
+    folds: bool = False  # whether the linker folds equal functions, with their records
+    shared: bool = False  # whether the sites are in a shared object
     against: str = "static"
 
 
@@ -59,7 +59,7 @@ class Variant:
 
 
 def linkers(*links: Link, only: tuple[str, ...] = LINKERS) -> tuple[Link, ...]:
-    """Combines each of these ways with each linker."""
+    """Combines each of `links` with each linker."""
     return tuple(
         Link(
             f"{link.name} {linker}".strip(),
@@ -148,7 +148,7 @@ def variants() -> Iterator[Variant]:
             *("entry", "-O2", "-fpatchable-function-entry=5"),
             links=linkers(PLAIN, only=("bfd",) if compiler == "g++" else LINKERS),
         )
-        # See WITHOUT_SITES.
+        # There are no sites to check: see WITHOUT_SITES.
         yield variant("no sites", "-O2", "-DCARRY_NO_SITES", links=(PLAIN, STATIC))
         # Functions and data may be anywhere, so there are no sites.
         yield variant("large", "-O2", "-mcmodel=large", links=(PLAIN,))

@@ -106,7 +106,7 @@ int main(int count, char **paths) {
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
 def test_alternatives_alone(compiler: str, library: Library, tmp_path: Path) -> None:
-    """An object without an operation or key must declare that it has sites."""
+    """The sites of an object without an operation or key are patched if it declares them."""
     (tmp_path / "alone.c").write_text(f"{ALTERNATIVES}CARRY_PATCH_OBJECT;\n")
     (tmp_path / "host.c").write_text(ALTERNATIVES_HOST)
     language = CXX17 if compiler.endswith("++") else C11
@@ -141,7 +141,7 @@ def test_dropped_records(compiler: str, library: Library, tmp_path: Path) -> Non
         ("discarded", "all.o", "-fuse-ld=bfd", "-Wl,-T,discard.ld"),
     ):
         assert run(name, *words) == f"{of_library} 2 0 ok\n"
-    # Removes the section after linking, which overwrites it with zeros in a program.
+    # Removes the section from a linked program, in which objcopy overwrites it with zeros.
     call("objcopy", "--remove-section=carry_sites", "whole", "emptied", cwd=tmp_path)
     assert call(tmp_path / "emptied") == f"{of_library + 2} 0 2 ok\n"
 

@@ -301,7 +301,8 @@ def test_no_warnings(compiler: str, sites: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_nothing_is_left_behind(compiler: str, level: str, tmp_path: Path) -> None:
-    """No copy of the library's inline functions remains, and no constructor of the compiler."""
+    """The object has no copy of an inline function of <carry/sum.h>, and no constructor that the
+    compiler generated."""
     source = EVERY_MACRO + "uint32_t sum(const void *data, size_t size, uint32_t seed);\n"
     source += "uint32_t sum(const void *data, size_t size, uint32_t seed) {\n"
     source += "return carry_sum_finish_nonzero(carry_sum(data, size, seed)); }\n"

@@ -71,7 +71,7 @@ class Debugger:
 
 
 class Rules:
-    """The rules of the CFI, by first address: of the CFA, x29 and the return address."""
+    """The rules of the CFI for the CFA, x29 and the return address, by their first address."""
 
     def __init__(self, program: Path) -> None:
         self.rows: list[tuple[int, int, dict[str, str]]] = []
@@ -140,7 +140,8 @@ class Stepper:
         return any(low <= address < high for low, high in map(self.texts.__getitem__, names))
 
     def step_through(self, name: str, *texts: str) -> list[int]:
-        """Returns the instructions of these texts from which unwinding fails."""
+        """Returns the instructions of the functions `name` and `texts` from which unwinding
+        fails."""
         wrong = []
         registers = self.debugger.run_to(self.texts[name][0])
         caller = registers[SP], registers[X29], registers[X30]
@@ -148,7 +149,7 @@ class Stepper:
             at = registers[PC]
             if self.lies_in(at, name, *texts):
                 found = caller_of(self.debugger, registers, self.rules.at(at))
-                if name.startswith("by_around") and self.lies_in(at, "thunk_go"):  # called by it
+                if name.startswith("by_around") and self.lies_in(at, "thunk_go"):  # the callee
                     right = self.lies_in(found[2], *texts) and found[0] == registers[SP]
                 else:
                     right = found == caller

@@ -15,7 +15,7 @@ long twin_b(long a) {
     return carry_call(op2)(a, 5);
 }
 
-/* Uses a key that belongs to the other file; only this alternative names it. */
+/* Uses a key of here.c. In this file, only the alternative names the key. */
 uint64_t alternative_key_one(uint64_t a) {
     uint64_t result;
     RUN_BY_KEY(CARRY_ALT_KEY_ONE(ADD(0x20), key_alt, ADD(4)), key_alt);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The callee of an operation may throw and catch, and sees its caller, in every state of the site.
+// Tests that the callee of an operation may throw and catch, and that backtraces from it contain
+// its caller, in every state of the site.
 #include "expect.h"
 
 #include <carry/patch.h>
@@ -49,7 +50,7 @@ __attribute__((noinline)) static long run(long a) {
     return before + b;
 }
 
-// Throws from a call around the site, and unwinds over a frame that has called through the site.
+// Throws from a direct call, and unwinds over a frame that has called through the site.
 __attribute__((noinline)) static long run_and_throw(long a) {
     long b = carry_call(op)(a);
     throw_negative(-b);

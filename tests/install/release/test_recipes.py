@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The files with which others build a release, and those of GitHub: each is read by its own tool,
-or by a reader of its language, and OSS-Fuzz's file is run."""
+"""Tests the files that other projects use to build a release, and the files for GitHub. Each file
+is read by its own tool or by a parser of its language; OSS-Fuzz's file is run."""
 
 from __future__ import annotations
 
@@ -104,7 +104,8 @@ include("{port}")
 )
 @pytest.mark.parametrize(("compression", "wanted"), [("ON", "enabled"), ("OFF", "disabled")])
 def test_vcpkg(recipes: Path, tmp_path: Path, compression: str, wanted: str) -> None:
-    """vcpkg's functions are replaced by some that print their arguments."""
+    """The port passes the archive's digest and known options. Fake functions of vcpkg print their
+    arguments."""
     names = {"source": SOURCE, "packages": tmp_path, "port": recipes / "vcpkg/portfile.cmake"}
     script = tmp_path / "port.cmake"
     script.write_text(PORT.format(compression=compression, **names))
@@ -128,7 +129,8 @@ def known_options() -> set[str]:
 
 
 def test_conan(recipes: Path) -> None:
-    """Conan itself is not run: it needs a network and its own home folder."""
+    """The recipe has the version, the archive's digest and known options. Conan itself is not run:
+    it needs a network and its own home folder."""
     text = (recipes / "conan/conanfile.py").read_text()
     (recipe,) = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
     fields = {
@@ -175,7 +177,7 @@ def test_oss_fuzz_project(recipes: Path) -> None:
 )
 @pytest.mark.skipif(not shutil.which("zip"), reason="zip is not installed (Debian package zip)")
 def test_oss_fuzz_build(recipes: Path, tmp_path: Path) -> None:
-    """The build runs as in OSS-Fuzz, for two of the targets, which then find nothing."""
+    """The build runs as in OSS-Fuzz, for two of the targets, which then find no fault."""
     flags = "-O1 -fno-omit-frame-pointer -gline-tables-only -fsanitize=address"
     flags += " -fsanitize-address-use-after-scope -fsanitize=fuzzer-no-link"
     cached = "ccache " if shutil.which("ccache") else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make release`: its refusals, its output, and that its comparison finds differences."""
+"""`make release`: its refusals, its output, and its comparison of two releases."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_unknown_targets(
 
 
 def test_sums(tmp_path: Path) -> None:
-    """SHA256SUMS lists all files, and finds one that is changed."""
+    """SHA256SUMS lists all files, and reveals a changed one."""
     names = ["b", "a b", "deb/c"]
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -102,7 +102,7 @@ def test_no_artefact_may_be_missing(tmp_path: Path) -> None:
 
 @pytest.fixture
 def both(clone: Path) -> tuple[Path, Path]:
-    """Returns the same release twice."""
+    """Returns two folders with the same release."""
     (clone / "build/release").mkdir(parents=True)
     for name in ("first", "second"):
         (clone / name / "deb").mkdir(parents=True)

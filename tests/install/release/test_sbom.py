@@ -43,7 +43,7 @@ needs_spdx = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns a release of files that contain their names, and other files that do not belong to
+    """Returns a release of files that contain their names, and other files that are not part of
     it."""
     folder = tmp_path_factory.mktemp("made")
     for name in [*FILES, "other.txt", "libcarry-0.0.9.tar.xz", f"deb/carry_{VERSION}.changes"]:
@@ -89,7 +89,7 @@ def test_each_library_of_the_build_is_named() -> None:
 
 
 def test_a_library_that_was_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Libraries that meson.build, unpackers.def or the modules for Python use are found."""
+    """Libraries that a meson.build or unpackers.def names are found."""
     before = artefacts.asked_for()
     for top in ("src", "jit", "capture", "bindings", "tools"):
         for path in (SOURCE / top).rglob("meson.build"):

@@ -51,7 +51,8 @@ def test_holds_what_the_commit_has(release: Path) -> None:
 
 
 def test_builds_without_git(release: Path) -> None:
-    """The tested tool is from the first of the compared builds."""
+    """The tool of the first of the compared builds, which had no Git, reports its commit and
+    works."""
     if not (release / "builds").is_dir():
         pytest.skip(
             "nothing was built twice: reprotest is not installed (Debian package reprotest)"
@@ -69,7 +70,7 @@ def test_builds_without_git(release: Path) -> None:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """Returns a project with the script and the files that it needs."""
+    """Returns a project with the script and the files that the script needs."""
     folder = tmp_path / "clone"
     for path in (found for pattern in (*MINIMAL, *PRESENT) for found in SOURCE.glob(pattern)):
         if path.is_file():
@@ -103,7 +104,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def pack_present(clone: Path, folder: Path) -> tuple[str, bytes]:
-    """Returns the packed commit, and its archive, from which everything is unpacked."""
+    """Returns the packed commit and its archive. Checks that the unpacked source is equal to the
+    contents of the archive."""
     env = {"PYTHONDONTWRITEBYTECODE": "1"} | {
         f"GIT_{who}_{what}": "a@example.org"
         for who in ("AUTHOR", "COMMITTER")
@@ -127,7 +129,8 @@ def test_the_present_source_is_packed_once(clone: Path, tmp_path: Path) -> None:
 
 
 def test_the_present_source_has_what_changed(clone: Path, tmp_path: Path) -> None:
-    """Unchanged files keep their time, so that a build recognises them."""
+    """Changed files are updated, and files that the source lacks are removed. Unchanged files keep
+    their time, so that a build recognises them."""
     folder = tmp_path / "source"
     (clone / "old").write_text("")
     git(clone, "add", "old")

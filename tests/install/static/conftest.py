@@ -40,7 +40,7 @@ def program(cpu: str) -> Path:
 
 @dataclass(frozen=True)
 class Root:
-    """A folder that contains the program, and an emulator if the architecture is not this one."""
+    """A folder that contains the program, and an emulator if it is for another architecture."""
 
     folder: Path
     start: list[str]
@@ -84,5 +84,5 @@ def own_root(tmp_path: Path) -> Root:
 
 @pytest.fixture(scope="session")
 def dynamic() -> Path:
-    """Returns the same tool, built dynamically for this machine."""
+    """Returns the dynamically linked tool for this machine."""
     return Path(os.environ["CARRY_TOOL"])

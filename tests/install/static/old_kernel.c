@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The last system call of 4.18 on each architecture; those of 5.1 and later begin at 424. */
+/* The last system call of 4.18 on each architecture; calls of 5.1 and later begin at 424. */
 #define LAST SYS_rseq
 
 int main(int argc, char **argv) {

@@ -79,7 +79,7 @@ def test_no_trace_of_the_build(cpu: str) -> None:
 
 
 def test_licences() -> None:
-    """The licences of all that is linked in lie beside the program."""
+    """The licences of linked libraries are in a file next to the program."""
     (path,) = program(CPUS[0]).parent.glob("carry-*-linux-licences.txt")
     text = path.read_text()
     for word in (
@@ -107,7 +107,7 @@ def test_version(root: Root) -> None:
 
 
 def test_captures(root: Root, dynamic: Path) -> None:
-    """A capture has the report of the dynamic tool."""
+    """The report on a capture equals the report of the dynamic tool, except for its first line."""
     shown = ask(dynamic, "check", BROKEN).stdout
     done = root.run("check", root.give(BROKEN))
     assert (done.returncode, done.stderr) == (BAD, "")
@@ -122,14 +122,14 @@ def test_compressed_captures(root: Root, ending: str) -> None:
 
 
 def test_filters(root: Root) -> None:
-    """Filters work with the libpcap of the user."""
+    """Filters work, by the libpcap that is linked in."""
     done = root.run("check", "--filter=udp port 53", root.give(BROKEN))
     assert (done.returncode, done.stderr) == (BAD, "")
     assert "3 of 11 packets" in done.stdout
 
 
 def test_jit(root: Root) -> None:
-    """Functions are made at run time."""
+    """A capture is checked with functions made at run time."""
     assert root.run("check", "--jit=1", root.give(BROKEN)).returncode == BAD
 
 
@@ -143,8 +143,8 @@ def test_selftest(root: Root) -> None:
 
 
 def test_kernels_are_compared_with_what_was_proven(root: Root) -> None:
-    """Kernels are recognised without symbols, on any CPU; compilers other than the prover's may be
-    used."""
+    """Kernels are recognised without symbols, on any CPU. Kernels may differ from the proven ones
+    if another compiler built them."""
     done = root.run("selftest", "--proof", "--json")
     states = {row["state"] for row in json.loads(done.stdout)["kernels"]}
     assert states
@@ -166,7 +166,7 @@ def test_bench_times_each_kernel_that_can_run(root: Root, bench: str) -> None:
 
 
 def test_bench_times_patched_sites(root: Root) -> None:
-    """Sites are patched as a root allows: without /proc, some backends do not work."""
+    """Sites are patched as far as a root allows: without /proc, some backends do not work."""
     done = root.run("bench", "patch", "--quick", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     report = json.loads(done.stdout)
@@ -224,7 +224,7 @@ def test_reports_are_equal(dynamic: Path) -> None:
 
 
 def test_reports_are_equal_in_a_root_and_on_each_architecture(root: Root, dynamic: Path) -> None:
-    """Reports are the same in an empty root, and on each architecture."""
+    """The static tool has the dynamic tool's reports in an empty root, on each architecture."""
     if not corpus():
         pytest.skip("no captures in CARRY_CORPUS, which `make test` sets if they are there")
     names = [root.give(Path(path)) for path in corpus()]
@@ -245,7 +245,7 @@ def test_characters_are_as_the_locale_says(own_root: Root, name: str) -> None:
 
 
 def test_names_are_looked_up_without_modules(own_root: Root) -> None:
-    """/etc/nsswitch.conf names a module; hosts and ports are found in files nevertheless."""
+    """Hosts and ports are found in files, even if /etc/nsswitch.conf names a module."""
     etc = own_root.folder / "etc"
     etc.mkdir()
     (etc / "nsswitch.conf").write_text("hosts: nosuch files\nservices: nosuch\nprotocols: nosuch\n")
@@ -276,7 +276,7 @@ def old_kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_filter_refuses(old_kernel: Path) -> None:
-    """pidfd_open(2) was added in Linux 5.3."""
+    """The filter refuses pidfd_open(2), which was added in Linux 5.3."""
     code = "import os\ntry: os.pidfd_open(os.getpid())\nexcept OSError as e: print(e.errno)"
     done = ask(old_kernel, shutil.which("python3") or "/usr/bin/python3", "-c", code)
     assert (done.stdout, done.stderr) == (f"{errno.ENOSYS}\n", "")

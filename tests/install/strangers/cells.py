@@ -2,7 +2,7 @@
 """The table: programs, ways to build and run them, and expected results.
 
 A row that needs a missing fix names the finding in `lacks`, and must fail. When it no longer fails,
-the test does, and `lacks` must be removed.
+the test fails, and `lacks` must be removed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 @dataclass(frozen=True)
 class Way:
-    """A compiler with options, the installation that is used, and how it is linked."""
+    """A compiler with options, the installation of the library, and how programs are linked with
+    it."""
 
     compiler: str
     flags: tuple[str, ...] = ("-O2",)
@@ -89,8 +90,8 @@ class Cell:
     way: str
     under: str = ""  # a row of RUNNERS in test_strangers.py
     argv: tuple[str, ...] = ()
-    says: str = "ok"  # its last line
-    source: str = ""  # only compiled, says "compiled"
+    says: str = "ok"  # the last line that the program prints
+    source: str = ""  # source that is only compiled; `says` is then "compiled"
     refused: str = ""  # the compiler prints this error
     lacks: str = ""
 
@@ -130,7 +131,7 @@ row("thunks", *SITES, *LTO, "gcc medium", "musl", "musl static", *ASAN)
 
 row("hooks", "gcc", "clang", "gcc -O0", "gcc no-pie", "gcc no-plt", "gcc CET", "gcc LTO", "musl")
 row("entries", *C, "gcc static", "gcc no-pie", "gcc CET", "musl", "musl static")
-row("hooks", "gcc ASan")  # in Clang's the functions are in the program: their calls have no slot
+row("hooks", "gcc ASan")  # with Clang's ASan, the functions are in the program, without slots
 
 # --- Commits, with all signals that threads may block ---
 

@@ -21,7 +21,7 @@ resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def ask(*command: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Returns both outputs of a command, whatever its exit status."""
+    """Runs a command, which may fail. Its output includes its standard error."""
     return subprocess.run(
         list(map(str, command)),
         cwd=cwd,

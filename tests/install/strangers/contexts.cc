@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Contexts that catch exceptions, call each other in a chain, and move between threads.
+// Contexts that catch exceptions, are suspended in deep recursion, and move between threads.
 #include <carry/context.h>
 
 #include <atomic>

@@ -60,7 +60,8 @@ static void copies(void) {
     static unsigned char from[3000], to[3000];
     uint32_t sum = 0;
     memset(from, 0x5a, sizeof from);
-    EXPECT(carry_fault_acquire() <= CARRY_OK, true); /* if it is refused, the system copies */
+    EXPECT(carry_fault_acquire() <= CARRY_OK,
+           true); /* if it is refused, system calls copy instead */
     carry_copy(to, from, sizeof to);
     EXPECT(memcmp(to, from, sizeof to), 0);
     carry_copy_move(to + 1, to, sizeof to - 1);

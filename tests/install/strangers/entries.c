@@ -29,7 +29,7 @@ int main(void) {
     long calls = 0;
     struct carry_hook hook = {.object = "", .enter = count, .user = &calls};
     EXPECT(carry_patch_apply(CARRY_PATCH_QUIET),
-           CARRY_OK); /* musl does not report that it has one thread */
+           CARRY_OK); /* musl does not report that there is only one thread */
     EXPECT(carry_hook_attach_entry(&hook, (void (*)(void))add), CARRY_OK);
     EXPECT(add(1, 2), 3);
     EXPECT(calls, 1);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes an operation repeatedly while threads call it.
+ * Changes an operation ROUNDS times (10,000 by default) while threads call it.
  *
- * usage: flip [HOW [ROUNDS [FILE]]]     blocked: threads block all signals; handled: a handler that
- *                                       blocks all signals calls it. Waits for FILE first.
+ * usage: flip [HOW [ROUNDS [FILE]]]     Starts when FILE exists. HOW is
+ *                                       blocked: threads block all signals;
+ *                                       handled: a handler that blocks all signals calls the
+ *                                       operation.
  *
- * Prints "ok", or "refused" if a commit was refused; then nothing has changed.
+ * Prints "ok"; "refused" if a commit was refused, which ends the rounds; or "wrong", with exit
+ * status 1, if a call returned a value of neither function.
  */
 #include <carry/patch.h>
 

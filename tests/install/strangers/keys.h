@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A program of two files: optimisation across files must keep what only assembly names. */
+/*
+ * A program of two files: optimisation across files must keep the symbols that only assembly names.
+ */
 #ifndef CARRY_TESTS_STRANGERS_KEYS_H
 #define CARRY_TESTS_STRANGERS_KEYS_H
 

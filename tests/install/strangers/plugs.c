@@ -18,7 +18,7 @@
 #define THREADS 2
 #define FLIPS   400
 #define LOADS   1000
-#define LEAK    (LOADS * 1024L) /* bytes: a quarter of a page each time */
+#define LEAK    (LOADS * 1024L) /* bytes: a quarter of a page for each load */
 
 struct plug {
     int (*run)(int number);

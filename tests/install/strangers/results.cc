@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Results whose callee sets one byte only: the rest of the register is undefined.
+// Results of functions that set only one byte of the register; the rest is undefined.
 #include <carry/patch.h>
 
 #include "../linkers/expect.h"

@@ -47,7 +47,8 @@ def abi() -> str:
 
 
 def test_names_of_the_abi(strangers: Strangers) -> None:
-    """The soname and the version of all symbols are right: for a release x.y, 0.y while x is 0."""
+    """The soname ends in .so.0. The symbols have the version of the ABI: x for a release x.y.z, or
+    0.y while x is 0."""
     for name in ("libcarry", "libcarry-capture", "libcarry-jit"):
         path = strangers.library("glibc").folder / f"{name}.so"
         said = ask("readelf", "--dynamic", "--version-info", path).stdout

@@ -74,8 +74,8 @@ def typed(*commands: str) -> list[str]:
 
 def gdb_run(*commands: str) -> Callable[[list[str]], str]:
     def run(command: list[str]) -> str:
-        """Runs the program in gdb. Its output goes to a file, because gdb may print lines in
-        between."""
+        """Runs the program in gdb. The program's output goes to a file, because gdb may print lines
+        between its lines."""
         printed = Path(command[0]).parent / "printed"
         start = f"run {shlex.join(command[1:])} >{printed}"
         own = [start if word == "run" else word for word in commands]

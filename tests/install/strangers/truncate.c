@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A peer truncates and extends a file that this program has mapped and copies from: the bytes after
- * the copied ones must be unchanged.
+ * Truncates and extends a file, as a peer may do, while threads copy from a mapping of it: the
+ * bytes of their targets after the copied bytes must be unchanged.
  */
 #include <carry/carry.h>
 

@@ -21,7 +21,7 @@ CLEAN = {"HOME": "/", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "PIP_CONFIG_FILE"
 def ask(
     *command: str | Path, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Returns both outputs of a command, whatever its exit status."""
+    """Runs a command, which may fail. Its output includes its standard error."""
     return subprocess.run(
         list(map(str, command)),
         env=CLEAN | (env or {}),
@@ -42,7 +42,7 @@ def say(*command: str | Path, env: dict[str, str] | None = None) -> str:
 
 @dataclass(frozen=True)
 class System:
-    """A Debian with few packages, in a folder."""
+    """A minimal Debian system in a folder."""
 
     root: Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Wheels: their tags, their contents, and that they work on minimal systems."""
+"""Wheels have the right tags and contents, and work on minimal systems."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def objects(tree: Path) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def captures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Returns one capture, uncompressed and as each compressor writes it."""
+    """Returns the paths of one capture, uncompressed and as each compressor writes it."""
     folder = tmp_path_factory.mktemp("captures")
     plain = CAPTURE.read_bytes()
     packed = {"pcapng": plain, "gz": gzip.compress(plain), "xz": lzma.compress(plain)}
@@ -85,7 +85,7 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.mark.parametrize("cpu", CPUS)
 def test_tag(wheels: Wheels, cpu: str) -> None:
-    """Neither the name of a wheel nor auditwheel's finding is newer than promised."""
+    """The name of a wheel and the output of auditwheel contain the promised platform."""
     platform = f"manylinux_2_28_{cpu}"
     wheel = wheels.wheel(cpu)
     assert wheel.name == f"libcarry-{VERSION}-cp311-abi3-{platform}.whl"
@@ -106,7 +106,7 @@ def test_modes_are_those_of_any_umask(wheels: Wheels, cpu: str) -> None:
     """The modes are right although the step builds wheels with a restrictive umask."""
     with zipfile.ZipFile(wheels.wheel(cpu)) as wheel:
         modes = {entry.external_attr >> 16 & 0o777 for entry in wheel.infolist()}
-    assert modes == {0o644, 0o664, 0o755}  # wheel and auditwheel set the second
+    assert modes == {0o644, 0o664, 0o755}  # 0o664: files that wheel and auditwheel write
 
 
 @pytest.mark.parametrize("cpu", CPUS)
@@ -171,7 +171,7 @@ def test_works_beside_python_alone(wheels: Wheels, captures: list[Path], name: s
 
 
 def test_an_interpreter_with_its_own_gil_is_refused(wheels: Wheels) -> None:
-    """CPython itself refuses from 3.12 on, so a newer Debian runs the test."""
+    """From 3.12 on, CPython itself refuses the module, so a newer Debian runs the test."""
     system = wheels.system("newer-debian")
     said = system.say(f"{installed(wheels, system)}/python", "-c", OWN_GIL)
     assert "does not support loading in subinterpreters" in said
@@ -221,7 +221,7 @@ def test_aarch64_works(wheels: Wheels, unpacked: dict[str, Path], captures: list
 
 def test_pip_installs_a_clone(wheels: Wheels, tmp_path: Path, captures: list[Path]) -> None:
     """A clone is built by this system's compiler and libraries, without any test program. The
-    command finds the files beside it."""
+    installed command finds the files that are installed with it."""
     pip = ["-m", "pip", "--isolated", "install", "--no-index", "--no-deps", "--no-build-isolation"]
     build = wheels.folder / "build-clone"
     tools = {"PATH": f"{wheels.tools.parent}:/usr/bin:/bin"}

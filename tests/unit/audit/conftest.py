@@ -21,7 +21,7 @@ sys.path.insert(0, str(SOURCE / "tests/harness"))
 
 import captures
 
-# The store needs no credentials, and no settings of the user apply. Child processes inherit this.
+# The store needs no credentials. No settings of the user apply, not even in child processes.
 AWS = {
     "AWS_ACCESS_KEY_ID": "test",
     "AWS_SECRET_ACCESS_KEY": "test",
@@ -37,8 +37,8 @@ LOOPBACK = "127.0.0.1"
 
 
 def frame(protocol: int, sums: str, number: int) -> bytes:
-    """Returns a frame whose content differs from that of other numbers, so that bad sums of a flow
-    do not have one cause."""
+    """Returns a frame whose content depends on `number`, so that the bad sums of a flow have no
+    common cause."""
     payload = (number * 0x9E3779B97F4A7C15 % (1 << 64)).to_bytes(8, "big")
     return captures.ethernet(captures.packet(protocol, payload, sums=sums))
 
@@ -53,7 +53,7 @@ def pcap(*sums: str, first: int = 1_700_000_000) -> bytes:
 
 
 def ticking(*sums: str) -> bytes:
-    """Returns the same packets in pcapng, with times that are not whole microseconds."""
+    """Returns a pcapng file of one UDP packet per checksum, at times between microseconds."""
     nanoseconds = captures.option("<", 9, b"\x09") + captures.option("<", 0, b"")
     file = captures.Pcapng().section().interface(options=nanoseconds)
     for number, each in enumerate(sums):
@@ -62,7 +62,7 @@ def ticking(*sums: str) -> bytes:
     return file.bytes()
 
 
-# The contents of an archive, with every kind of capture.
+# The contents of an archive, with captures of several kinds.
 ARCHIVE = {
     "lan/good.pcap": pcap("good", "good"),
     "lan/bad.pcap": pcap("good", "bad", "bad", "bad"),
@@ -131,7 +131,7 @@ def spark_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def spark(s3: Any, spark_folder: Path) -> Iterator[SparkSession]:  # noqa: ANN401
-    """Returns a session on this machine with the source carry. Its processes inherit the store."""
+    """Yields a session on this machine with the data source carry; its processes use the store."""
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
     if not shutil.which("java"):
         pytest.skip("java is not installed (Debian package openjdk-17-jre-headless)")
@@ -140,7 +140,7 @@ def spark(s3: Any, spark_folder: Path) -> Iterator[SparkSession]:  # noqa: ANN40
     settings = {
         "spark.driver.bindAddress": LOOPBACK,
         "spark.driver.host": LOOPBACK,
-        # Starts quickly, but is not fast for long jobs.
+        # With TieredStopAtLevel=1, Java starts quickly, but runs long jobs slowly.
         "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={spark_folder} -XX:TieredStopAtLevel=1",
         "spark.local.dir": spark_folder,
         "spark.sql.session.timeZone": "UTC",

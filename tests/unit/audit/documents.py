@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The examples of audits in documents: code in Python with its output, and captures for it."""
+"""Examples of audits in documents: Python code, its output, and captures for the code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.M |
 
 
 def examples(document: str, heading: str) -> list[tuple[str, str]]:
-    """Returns the code below a heading, and its output if it is shown."""
+    """Returns the blocks of Python code after a heading, each with the output that the document
+    shows ("" if none)."""
     _, _, text = (SOURCE / "docs" / document).read_text().partition(f"# {heading}\n")
     return EXAMPLE.findall(text)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rows that an audit must contain: those of libcarry.check(), capture by capture."""
+"""The rows that an audit must contain: the rows of libcarry.check() for each capture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def checked(
     files: Iterable[Path] | None = None,
     named: Callable[[str], str] | None = None,
 ) -> pyarrow.Table:
-    """Checks all captures in a folder, or some; `named` maps the names below it to other names."""
+    """Checks `files`, or all captures in a folder; `named` maps paths in the folder to other
+    names."""
     reports = (
         libcarry.check(
             path,

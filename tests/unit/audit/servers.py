@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stores on loopback that fail in the ways of real stores."""
+"""Web servers on loopback that fail like real stores."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Served:
 
     data: bytes
     fails: int = 0  # answers of 503 before the first good one
-    fails_to_say: int = 0  # the same, for HEAD requests too
+    fails_to_say: int = 0  # answers of 503 to HEAD requests, too, before the first good one
     whole: bool = False  # ignores ranges: sends the whole file
-    cuts: int = 0  # answers that end in the middle
+    cuts: int = 0  # answers that end in the middle of the data
     delay: float = 0.0  # seconds before an answer
     restless: bool = False  # each answer has another entity tag
     answers: int = 0

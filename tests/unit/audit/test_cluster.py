@@ -45,7 +45,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def noted(batch: Batch, shared: tasks.Shared) -> Outcome:
-    """Runs tasks.check() after each machine has recorded such a call."""
+    """Records this machine, and runs tasks.check() once all machines are recorded."""
     folder = Path(str(shared.storage["notes"]["folder"]))
     (folder / ray.get_runtime_context().get_node_id()).touch()
     wait_for(lambda: len(os.listdir(folder)) >= MACHINES)

@@ -35,7 +35,8 @@ PAGE = SOURCE / "docs/man/carry-audit.1"
 
 @pytest.fixture(scope="module")
 def place(s3: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:  # noqa: ANN401
-    """Returns a folder with programs on the PATH, a named cluster, and files of the examples."""
+    """Yields a folder with programs on the PATH and the files of the examples, while RAY_ADDRESS
+    names a cluster."""
     folder = tmp_path_factory.mktemp("place")
     write_files(folder / "captures", {"a.pcap": pcap("bad", "good"), "b.pcap": pcap("good")})
     for bucket in ("captures", "results"):
@@ -71,7 +72,7 @@ def examples() -> list[str]:
 
 
 def test_examples_of_the_page_run(place: Path) -> None:
-    """The examples run in their order: some use the results of others."""
+    """The examples run in the order of the page, because some use the results of earlier ones."""
     known = examples()
     assert len(known) == 6
     help_text = carry(place, "audit", "--help").stdout
@@ -170,7 +171,7 @@ def test_a_terminal_sees_how_it_goes(audited: Path) -> None:
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 4096)
-    except OSError:  # the other end was closed
+    except OSError:  # the other end of the terminal was closed
         return b""
 
 

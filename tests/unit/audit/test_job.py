@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Jobs over archives: no row is lost or duplicated, whatever ends early."""
+"""Jobs over archives: no row is lost or duplicated, even if processes end early."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def names(out: Path | str) -> list[str]:
 
 
 def expected(root: Path) -> dict[str, list[dict[str, Any]]]:
-    """Returns the rows of one worker, without an engine."""
+    """Returns the rows that one worker finds in all captures, without an engine."""
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in tables.NAMES}
     for path in sorted(path for path in root.rglob("*") if path.is_file()):
         for name, table in worker.check(Capture(str(path)), READ).items():
@@ -204,7 +204,7 @@ def test_rows_of_a_capture_that_changed_are_replaced(tmp_path: Path) -> None:
 
 
 def test_the_last_rows_of_a_capture_count(tmp_path: Path) -> None:
-    """The last rows count, whichever of the runs ended early."""
+    """The rows of the last run count, even after a run that ended early."""
     captures = tmp_path / "captures"
     write_files(captures, {"a.pcap": pcap("bad"), "b.pcap": pcap("bad", "bad")})
     run(tmp_path / "out", captures)
@@ -271,7 +271,7 @@ def test_too_many_errors_end_a_job_that_can_go_on(archive: Path, tmp_path: Path)
 
 
 def ends(batch: Batch, shared: tasks.Shared) -> Outcome:
-    """Runs tasks.check() in a worker. Some captures end the worker once, others always."""
+    """Runs tasks.check() in a worker. Some captures end the worker once, others each time."""
     for capture in batch.captures:
         once = Path(shared.storage["ends"]["once"])  # type: ignore[arg-type]
         if "always" in capture.name or ("once" in capture.name and not once.exists()):
@@ -361,8 +361,8 @@ def test_a_lock_keeps_others_out(archive: Path, tmp_path: Path) -> None:
 
 
 def test_a_lock_of_its_own_number_is_old(tmp_path: Path) -> None:
-    """A lock with the number of this process is old: in a container, each start has the same
-    number."""
+    """A lock with the process ID of this process is old: in a container, each start may have the
+    same ID."""
     out = Store(str(tmp_path / "out"))
     own = {"host": os.uname().nodename, "pid": os.getpid(), "since": 0}
     out.write_json(own, "_audit", "lock.json")
@@ -375,7 +375,7 @@ def test_a_lock_of_its_own_number_is_old(tmp_path: Path) -> None:
 def test_one_of_two_jobs_that_see_no_lock_gets_it(bucket: str, tmp_path: Path, kind: str) -> None:
     out = Store(str(tmp_path / "out") if kind == "disk" else f"{bucket}/_locks/out")
     with store.lock(out), pytest.MonkeyPatch.context() as patch:
-        looks = iter([False, True])  # before and after the other job writes
+        looks = iter([False, True])  # no lock before the other job writes; its lock after that
         patch.setattr(Store, "read_json", lambda *_: None)
         patch.setattr(Store, "exists", lambda *_: next(looks))
         with pytest.raises(AuditError, match="another job writes here"), store.lock(out):
@@ -409,7 +409,7 @@ def test_a_folder_with_other_files_stays_as_it_is(archive: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("done", [0, 1, 2, 3])
 def test_a_commit_that_ends_early_is_completed(archive: Path, tmp_path: Path, done: int) -> None:
-    """A commit that ends early after any of its steps is completed."""
+    """A commit that ended early, after any of its steps, is completed by the next one."""
     captures = tmp_path / "captures"
     shutil.copytree(archive, captures)
     out = tmp_path / "out"
@@ -438,7 +438,7 @@ def test_a_commit_that_ends_early_is_completed(archive: Path, tmp_path: Path, do
 
 
 def test_workers_stay_small(tmp_path: Path) -> None:
-    """Workers stay small even with captures that are larger than their memory limit."""
+    """Workers stay below 256 MiB even with captures that are larger than this."""
     big = tmp_path / "captures/big.pcap"
     big.parent.mkdir()
     head, record = pcap("bad")[:24], pcap("bad")[24:]

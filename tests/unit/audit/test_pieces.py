@@ -41,7 +41,7 @@ LARGE = {
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns a folder with captures that are read in pieces, and others."""
+    """Returns a folder with captures that are read in pieces, and captures that are not."""
     folder = tmp_path_factory.mktemp("large")
     write_files(folder, LARGE | ARCHIVE)
     return folder
@@ -72,7 +72,7 @@ def test_rows_are_those_of_one_worker(large: Path, tmp_path: Path, findings: int
 
 
 def test_pieces_from_a_web_server(tmp_path: Path) -> None:
-    """A capture is read in pieces from a server with ranges; one without ranges gives the same
+    """A capture is read in pieces from a server with ranges; a server without ranges gives the same
     rows."""
     served = {
         "/a.pcap": Served(LARGE["a.pcap"]),

@@ -93,7 +93,7 @@ def test_wrong_arguments_are_refused() -> None:
 def test_the_documented_query(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The documented query runs and prints the documented output."""
+    """The documented query runs, and prints a row of partial checksums of TCP."""
     pytest.importorskip("duckdb", reason="duckdb is not installed")
     copy_captures(tmp_path)
     monkeypatch.chdir(tmp_path)

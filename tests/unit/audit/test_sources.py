@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sources of users: odd names, plain web servers, URLs with passwords."""
+"""Sources that users name: odd file names, plain web servers, URLs with passwords."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_columns(spark: SparkSession, archive: Path, table: str) -> None:
 
 
 def test_some_columns(spark: SparkSession, archive: Path) -> None:
-    """A schema with some columns selects these, in its order."""
+    """A schema with some columns selects these columns, in the order of the schema."""
     frame = spark.read.format("carry").schema("checksums bigint, file string").load(str(archive))
     assert frame.columns == ["checksums", "file"]
     own = checked(archive, "counts").select(["checksums", "file"])
@@ -89,7 +89,8 @@ def test_a_store(spark: SparkSession, bucket: str, archive: Path) -> None:
 
 
 def test_paths(spark: SparkSession, archive: Path, tmp_path: Path) -> None:
-    """One path, several paths and globs are read; no path, and an empty folder, are handled."""
+    """One path, several paths and globs are read. A glob without files, or an empty folder, has no
+    rows."""
     lan = archive / "lan"
     for paths, files in (
         ([lan / "bad.pcap"], [lan / "bad.pcap"]),
@@ -179,7 +180,7 @@ def test_no_path(spark: SparkSession) -> None:
 
 @pytest.mark.usefixtures("spark")
 def test_the_howto(spark_folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """All examples of the page run in one session, that of the tests."""
+    """All examples of the page run in the session of the tests."""
     copy_captures(spark_folder)
     names: dict[str, object] = {}
     found = examples("howto/captures-in-spark.md", "How to query captures in Spark")

@@ -104,7 +104,7 @@ def test_a_damaged_capture_has_its_reason(archive: Path) -> None:
 
 
 def bomb(records: int) -> bytes:
-    """Returns a compressed capture of zeros, a thousandth of its unpacked size."""
+    """Returns a compressed capture of zeros, about a thousandth of its unpacked size."""
     size = 1 << 18
     header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, size, 1)
     packer = zlib.compressobj(1, wbits=31)

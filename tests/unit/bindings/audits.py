@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes tables of audits, as an audit does, for the tests of its page and of questions."""
+"""Writes tables like those of an audit, for tests of its page and of documented queries."""
 
 from __future__ import annotations
 

@@ -17,16 +17,16 @@ import pytest
 
 try:
     import hypothesis
-except ImportError:  # its tests are skipped
+except ImportError:  # the tests with hypothesis are skipped
     pass
-else:  # no test depends on how busy the machine is, or stores examples
+else:  # tests have no time limit, and store no examples
     hypothesis.settings.register_profile("patient", deadline=None, database=None)
     hypothesis.settings.load_profile("patient")
 
 SOURCE = Path(__file__).resolve().parent.parent.parent.parent
 sys.path.insert(0, str(SOURCE / "tests/harness"))
 
-# Handles SIGINT as in a terminal: a shell makes background jobs ignore it.
+# Handles SIGINT as in a terminal: shells start background jobs with SIGINT ignored.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -71,7 +71,7 @@ def tool() -> str:
 
 @pytest.fixture(scope="session")
 def tool_json(tool: str) -> Callable[..., dict[str, Any]]:
-    """Runs the command; returns the JSON that it prints."""
+    """Returns a function that runs the command and returns the JSON that the command prints."""
 
     def run(*arguments: str | Path) -> dict[str, Any]:
         done = subprocess.run([tool, *map(str, arguments)], capture_output=True, timeout=600)
@@ -82,7 +82,7 @@ def tool_json(tool: str) -> Callable[..., dict[str, Any]]:
 
 @pytest.fixture
 def script(tmp_path: Path) -> Script:
-    """Runs a Python program in a process of its own, in this environment."""
+    """Returns a function that runs a Python program in another process with this environment."""
 
     def run(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Questions in SQL to an audit: each runs, and its answer is the documented one."""
+"""Documented queries of an audit: each runs, and its answer is the documented one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ QUESTIONS = 10
 
 
 def archive() -> Audit:
-    """Returns the audit that the documented answers belong to."""
+    """Returns the audit to which the documented answers apply."""
     october = datetime.datetime(2026, 10, 20, 8, tzinfo=UTC)
     november = datetime.datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
     audit = Audit()
@@ -140,7 +140,7 @@ def test_sql(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_polars(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Polars gives the same answer to the first question."""
+    """Polars gives the documented answer to the first question."""
     pytest.importorskip("polars", reason="polars is not installed")
     monkeypatch.chdir(folder)
     (code,) = (text for language, text, _ in questions() if language == "python")
@@ -152,7 +152,7 @@ def test_polars(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_spark_has_the_words_of_duckdb() -> None:
-    """Spark needs Java and does not run here, but its question is the first one of DuckDB."""
+    """The query for Spark, which needs Java and is not run, equals the first query for DuckDB."""
     spark = BLOCKS.findall(PAGE.read_text())[-1][1]
     asked = "".join(re.findall(r'"(select .*?)"\n\s*"(.*?)"', spark)[0])
     first = next(question for _, question, answer in questions() if answer)

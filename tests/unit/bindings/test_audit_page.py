@@ -169,7 +169,7 @@ def test_page_begins_with_the_outcome(audit: Path) -> None:
 
 
 def test_text_has_outcome_and_causes(audit: Path) -> None:
-    """The text has the outcome, its causes and the worst folder and sender."""
+    """The text contains the outcome, its causes, and the worst folder and sender."""
     assert report.text(overview.read(str(audit))) == (
         "6 captures, 44 packets, 5.4 kB: 6 bad and 2 illegal checksums; 1 damaged; 1 could not be "
         "read; 1 not a capture\n"
@@ -201,7 +201,7 @@ def test_words_of_one_and_of_many() -> None:
 
 
 def test_illegal_checksums_may_have_a_cause(tmp_path: Path) -> None:
-    """A cause of illegal checksums is shown; those without one have no card."""
+    """A cause of illegal checksums is shown; illegal checksums without a cause have no card."""
     made = Audit()
     made.capture("a.pcap", [("udp", "illegal", 2, None, "zero_computed"), ("udp", "illegal", 3)])
     made.finding("a.pcap", protocol="udp", verdict="illegal", cause="zero_computed")
@@ -235,7 +235,7 @@ def test_json_and_exit_status(audit: Path, tmp_path: Path) -> None:
 def test_the_command(
     audit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command makes text, page and JSON from tables, and needs no engine for that."""
+    """The command makes text, page and JSON from tables without an engine."""
     monkeypatch.setattr(command, "_missing_packages", lambda: None)
     target = tmp_path / "page.html"
     assert command.main(["report", f"--html={target}", str(audit)]) == 3
@@ -346,7 +346,7 @@ def test_captures_alone(tmp_path: Path) -> None:
 
 
 def test_no_audit(tmp_path: Path) -> None:
-    """A folder without tables is no audit."""
+    """A folder without tables is not an audit."""
     with pytest.raises(FileNotFoundError, match="no audit: it has no table files"):
         overview.read(str(tmp_path))
 
@@ -375,7 +375,7 @@ def _with_text(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_any_store(audit: Path) -> None:
-    """A page of an audit in a store equals that of the same audit on disk."""
+    """A page of an audit in a store equals the page of the same audit on disk."""
     import fsspec
 
     memory = fsspec.filesystem("memory")
@@ -522,7 +522,7 @@ def test_times_of_more_captures_than_fit(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_tree_of_many_folders() -> None:
-    """Of many folders, the page shows the wrong ones, and counts the others."""
+    """Of many folders, the page shows those with wrong checksums, and counts the others."""
     folders = {f"/data/a/{n}/{m}": overview.Folder(1) for n in range(50) for m in range(50)}
     folders["/data/a/7/7"].verdicts["bad"] = 3
     text = tree.table(folders, {})
@@ -585,7 +585,7 @@ def browser() -> Iterator[Any]:
 
 
 def test_in_a_browser(browser: Any, tmp_path: Path) -> None:  # noqa: ANN401
-    """The page has no errors, loads nothing else, and a link leads to its target."""
+    """The page has no errors and loads no other file, and a link leads to its target."""
     audit = small()
     for name in HOSTILE:
         audit.capture(name, [("ip", "bad", 1)], status="damaged", damage_reason=name)

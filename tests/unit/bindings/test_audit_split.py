@@ -45,7 +45,8 @@ def check(data: bytes, pieces: list[split.Piece], findings: int | None) -> split
 
 
 def compare(data: bytes, piece_size: int, findings: int = 7) -> int:
-    """Compares the rows of pieces with those of the whole capture; returns the number of pieces."""
+    """Compares the rows of the pieces with the rows of the whole capture; returns the number of
+    pieces."""
     pieces = pieces_of(data, piece_size)
     assert pieces
     assert [pieces[0].start, *(piece.end for piece in pieces)] == [
@@ -90,10 +91,13 @@ def frames(dice: random.Random, count: int) -> Iterator[bytes]:
         protocol = dice.choice((captures.TCP, captures.UDP))
         ends = {"src": src, "ports": (port, 443)}
         if kind == "part":
-            # Datagrams whose differences are not the same, so that their flow has no cause.
+            # Sums of these datagrams are off by different values, so that their flow has no cause.
             yield dice.choice(fragments() + fragments(77))
         elif kind == "tunnel":
-            yield tunnel(captures.GOOD[:-1] + dice.randbytes(1))
+            # Packets with ends of their own, so that their values show no cause.
+            inner = bytearray(captures.GOOD[:-1] + dice.randbytes(1))
+            inner[26:38] = dice.randbytes(12)
+            yield tunnel(bytes(inner))
         elif kind == "header":
             sums = dice.choice(("good", "good", "partial"))
             ip = captures.packet(protocol, payload, sums=sums, **ends)
@@ -119,8 +123,8 @@ def records(seed: int, count: int = 300) -> list[Record]:
 
 
 def old_pcap(items: list[Record], *, version: tuple[int, int]) -> bytes:
-    """Returns a file of version 2.2 or 543.0; these versions store the two lengths in the other
-    order."""
+    """Returns a file of version 2.2 or 543.0; these versions store the two lengths of a record in
+    reverse order."""
     data = captures.pcap(items)
     at, out = 24, bytearray(data)
     for item in items:
@@ -177,7 +181,7 @@ def test_all_findings() -> None:
 
 
 def test_findings_beyond_the_first_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Findings that a piece at first withheld are in the rows."""
+    """Findings beyond the first ones of a piece are in the rows, too."""
     zero = captures.put16(captures.packet(captures.UDP), 10, 0)
     illegal = captures.packet(captures.UDP, sums="none", **captures.V6)
     data = captures.pcap([captures.ethernet(ip) for ip in (zero, illegal) for _ in range(30)])
@@ -216,14 +220,14 @@ def test_no_boundary_where_packets_are_large(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def off_by(ip: bytes, difference: int) -> bytes:
-    """Returns a UDP packet whose sum is off by `difference`."""
+    """Returns a frame with this UDP packet, whose sum is changed to be off by `difference`."""
     check = int.from_bytes(ip[26:28], "big")
     return captures.ethernet(captures.put16(ip, 26, (check + difference - 1) % 0xFFFF + 1))
 
 
-def flow(port: int, payloads: list[bytes]) -> list[bytes]:
+def flow(port: int, payloads: list[bytes], difference: int = 0x101) -> list[bytes]:
     return [
-        off_by(captures.packet(captures.UDP, payload, ports=(port, 53)), 0x101)
+        off_by(captures.packet(captures.UDP, payload, ports=(port, 53)), difference)
         for payload in payloads
     ]
 
@@ -239,10 +243,33 @@ def test_causes_by_flow() -> None:
 
 
 def test_flows_beyond_the_limit_are_refused() -> None:
-    many = [flow(port, [b"12345678"])[0] for port in range(1000, 1300)]
+    many = [flow(port, [b"12345678"], 3 * port)[0] for port in range(1000, 1300)]
     compare(captures.pcap(many), 5000)
     compare(captures.pcap([*many[:200], *[many[0]] * 9]), 5000)
-    refuses(captures.pcap([*many, *[many[0]] * 2]), 5000, "more than 256 flows")
+    refuses(captures.pcap([*many, many[0]]), 5000, "more than 256 flows")
+
+
+def test_many_bad_checksums_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of bad checksums whose flows are compared is limited, to limit the memory."""
+    many = [flow(port, [b"12345678"], 3 * port)[0] for port in range(1000, 1300)]
+    monkeypatch.setattr(split, "MOST_COMPARED", 299)
+    refuses(captures.pcap(many), 5000, "more than 299 bad checksums")
+    monkeypatch.setattr(split, "MOST_COMPARED", 300)
+    compare(captures.pcap(many), 5000)
+
+
+def test_flows_that_agree_are_refused() -> None:
+    """Flows between two addresses may show a cause together."""
+    agreeing = [flow(port, [b"12345678"])[0] for port in range(1000, 1300)]
+    refuses(captures.pcap(agreeing), 5000, "may have one cause")
+
+
+def test_a_packet_that_shows_a_changed_address_is_split() -> None:
+    """The cause that such a packet shows does not depend on other packets."""
+    moved = off_by(captures.packet(captures.UDP, b"12345678"), 0x1357)
+    check = int.from_bytes(moved[24:26], "big")
+    moved = captures.put16(moved, 24, (check + 0x1357 - 1) % 0xFFFF + 1)
+    compare(captures.pcap([*[captures.GOOD] * 20, moved, *[captures.GOOD] * 20]), 500)
 
 
 def test_too_many_related_packets_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +281,7 @@ def test_too_many_related_packets_are_refused(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("order", "<>")
 def test_late_interfaces_and_sections(order: str) -> None:
-    """A capture that describes interfaces late is not divided."""
+    """A capture that describes an interface or a section after packets is refused."""
     some = records(3, 50)
     for late in (Pcapng(order).interface(link=9), Pcapng(order).section().interface()):
         file = pcapng(some, order)
@@ -310,7 +337,7 @@ def nested(where: str) -> bytes:
 
 
 def test_a_capture_in_a_packet() -> None:
-    """A capture inside a packet is not mistaken for the start of a piece."""
+    """If a capture inside a packet is mistaken for the start of a piece, the pieces are refused."""
     compare(nested("middle"), 1000)
     refuses(nested("end"), 1000, "damaged: record cut")
     refuses(nested("last"), 1000, "damaged: record cut")
@@ -333,7 +360,7 @@ def test_check_of_pieces_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("magic", [0xA1B2C3D4, 0xA1B23C4D])
 @pytest.mark.parametrize("order", "<>")
 def test_misaligned_headers_are_not_chosen(magic: int, order: str) -> None:
-    """At an offset of 4, the repeated length and the first address look like a record header."""
+    """Read 4 bytes late, the fields of a record and the start of its frame look like a header."""
     frame = b"\0\0\x0c\7" + captures.GOOD[4:]
     items = [Record(frame, seconds=SECONDS, fraction=i) for i in range(99)]
     data = captures.pcap(items, order=order, magic=magic)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reports on captures are those of the command, for any kind of source."""
+"""Reports on captures equal the reports of the command, for any kind of source."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class Plain:
     ],
 )
 def test_sources(wrap: Callable[[Path], Any], tool_json: ToolJson) -> None:
-    """Paths, bytes, files and other objects have the report of the command."""
+    """Paths, bytes, files and other objects yield the same report as the command."""
     source = wrap(BROKEN)
     report = libcarry.check(source)
     assert without_name(report.to_dict()) == without_name(tool_json("check", "--json", BROKEN))
@@ -180,14 +180,14 @@ def test_file_object_is_read_from_its_position() -> None:
 
 
 class NoWayBack(io.BytesIO):
-    """Claims that it can seek, like fsspec's streams by HTTP, but cannot."""
+    """An object that claims to be able to seek, like fsspec's streams by HTTP, but cannot."""
 
     def seek(self, offset: int, whence: int = 0) -> int:
         raise ValueError("cannot seek")
 
 
 class Silent(io.BytesIO):
-    """Does not return its position."""
+    """An object that does not return its position."""
 
     def seek(self, offset: int, whence: int = 0) -> None:  # type: ignore[override]
         super().seek(offset, whence)
@@ -295,7 +295,7 @@ def test_errors_are_pickled() -> None:
 
 
 def test_not_a_capture() -> None:
-    """A file that is no capture raises an error with its name."""
+    """A file that is not a capture raises an error with its name."""
     with pytest.raises(libcarry.NotACapture, match=r"README.md: not a capture"):
         libcarry.check(SOURCE / "README.md")
     with pytest.raises(libcarry.CaptureError):
@@ -364,7 +364,7 @@ class Raising(Plain):
 def test_readers_that_return_wrong_values(
     read: Callable[[int], Any], error: type[Exception], words: str
 ) -> None:
-    """An object that returns too much, or no bytes, is refused."""
+    """A read() that returns too much or no bytes, or that raises, ends the call with an error."""
     reader = type("Reader", (), {"read": lambda self, size: read(size)})()
     with pytest.raises(error, match=words):
         libcarry.check(reader)
@@ -381,7 +381,8 @@ def test_reader_that_raises_late() -> None:
 
 
 def test_reader_that_uses_its_own_capture() -> None:
-    """A source may check another capture, but not use its own again."""
+    """The read() of a source may check another capture, but may not use the capture that reads the
+    source."""
 
     class Nested(Plain):
         def read(self, size: int) -> bytes:
@@ -417,7 +418,7 @@ def test_progress() -> None:
 
 
 def test_progress_of_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    """True selects the bar of tqdm, which counts bytes of the file."""
+    """With progress=True, a bar of tqdm counts the bytes of the file."""
 
     class Bar:
         def __init__(self, total: int | None, **_: object) -> None:
@@ -443,7 +444,7 @@ def test_progress_of_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_progress_bar() -> None:
-    """A check with a progress bar has the same report."""
+    """A check with a progress bar returns a complete report."""
     pytest.importorskip("tqdm", reason="tqdm is not installed")
     assert libcarry.check(BROKEN, progress=True).packets == 11
 
@@ -464,7 +465,7 @@ def test_threads_share_a_report() -> None:
 
 
 def test_other_threads_run_meanwhile(tmp_path: Path) -> None:
-    """While one thread waits in a check, another one writes its input."""
+    """While one thread waits in a check, another thread writes the input of the check."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     feeder = threading.Thread(target=lambda: fifo.open("wb").write(BROKEN.read_bytes()))
@@ -485,7 +486,7 @@ def test_other_threads_run_meanwhile(tmp_path: Path) -> None:
     ],
 )
 def test_interrupt(what: str, tmp_path: Path) -> None:
-    """Ctrl-C ends a check that waits for input, or that reads a very long file."""
+    """Ctrl-C ends a call that waits for input, or that reads a very long file."""
     fifo, long = tmp_path / "fifo", tmp_path / "long"
     os.mkfifo(fifo)
     long.write_bytes(captures.pcap([]))
@@ -554,8 +555,8 @@ def test_interpreter_exits_during_a_check(script: Script) -> None:
 
 
 def test_subinterpreter(script: Script) -> None:
-    """Subinterpreters that share the GIL work; test_versions.py tests those with a GIL of their
-    own."""
+    """Subinterpreters that share the GIL work. For subinterpreters with their own GIL, see
+    test_versions.py."""
     done = script(
         "import sys, libcarry\n"
         "try:\n"
@@ -575,7 +576,7 @@ def test_subinterpreter(script: Script) -> None:
 
 # --- Memory ---
 
-# Each allocation by Python fails once, in calls of the module itself.
+# Makes each of the first 199 allocations of Python in each call fail once.
 NO_MEMORY = """
 import array, io, sys, _testcapi
 from libcarry import _carry
@@ -616,7 +617,7 @@ print("all came back")
 
 @pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="sanitizers have their own memory")
 def test_failed_allocations_raise_memory_error(script: Script) -> None:
-    """If an allocation fails, MemoryError is raised, and no memory is lost."""
+    """If an allocation fails, no call crashes, or raises an unrelated exception."""
     pytest.importorskip("_testcapi", reason="this Python has no _testcapi")
     assert script(NO_MEMORY, str(BROKEN)).stdout == "all came back\n"
 

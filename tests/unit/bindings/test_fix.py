@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Repaired copies are the same as those of the command."""
+"""Repaired copies equal the copies that the command writes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def test_damage(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("of_source", "of_copy"), [(0o644, 0o640), (0o600, 0o600)])
 def test_permissions_are_those_of_the_source(of_source: int, of_copy: int, tmp_path: Path) -> None:
-    """The copy has the permissions of the source under the umask, not those of a replaced file."""
+    """The copy has the permissions of the source under the umask, not the permissions of a replaced
+    file."""
     source, copy = tmp_path / "source", tmp_path / "copy"
     source.write_bytes(BROKEN.read_bytes())
     source.chmod(of_source)
@@ -102,7 +103,7 @@ def test_failures_leave_no_file(tmp_path: Path) -> None:
 
 
 def test_names_of_targets(tmp_path: Path) -> None:
-    """Names may have any bytes, and the maximum length."""
+    """Names of targets may contain bytes that are not UTF-8, and may have the maximum length."""
     strange = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
     for target in (strange, str(tmp_path / ("x" * 255))):
         said = libcarry.fix(BROKEN, target).to_dict()["output"]
@@ -133,7 +134,7 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
 
 
 def test_a_device_is_written_to(tmp_path: Path) -> None:
-    """A device is not replaced, although root may do that."""
+    """A device is written to: it is not replaced, although root could replace it."""
     null = tmp_path / "null"
     try:
         os.mknod(null, stat.S_IFCHR | 0o666, os.makedev(1, 3))
@@ -168,7 +169,7 @@ def test_targets_that_are_refused(tmp_path: Path) -> None:
 
 
 class Raw(io.RawIOBase):
-    """Accepts 7 bytes at a time, and returns `says`."""
+    """Accepts at most 7 bytes at a time; returns their number, or `says` if it is not 7."""
 
     def __init__(self, says: object = 7) -> None:
         self.data, self.says = b"", says

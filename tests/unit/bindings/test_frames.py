@@ -22,7 +22,7 @@ OFFLOAD = SOURCE / "examples/offload.pcapng"
 
 
 def test_frames() -> None:
-    """Frames have number, time and bytes, as dpkt reads them."""
+    """Frames have number, time and bytes; dpkt reads the same bytes."""
     frames = list(libcarry.frames(BROKEN))
     assert [frame.number for frame in frames] == list(range(1, 12))
     assert sum(len(frame.data) for frame in frames) == 839
@@ -56,7 +56,7 @@ def test_batches(packets: int, size: int) -> None:
 
 
 def test_numpy() -> None:
-    """Columns of a batch are arrays of numpy, without a copy."""
+    """Columns of a batch can be read as arrays of numpy."""
     numpy = pytest.importorskip("numpy", reason="python3-numpy is not installed")
     (batch,) = libcarry.frame_batches(BROKEN)
     sizes = numpy.asarray(batch.sizes)
@@ -71,7 +71,8 @@ def test_numpy() -> None:
 def test_frame_check_sequence_is_omitted() -> None:
     frame = captures.ethernet(captures.packet(captures.UDP, b"hello, here is carry"))
     capture = bytearray(captures.pcap([frame + b"\1\2\3\4"]))
-    capture[20:24] = (1 | 1 << 26 | 2 << 28).to_bytes(4, "little")  # 4 bytes, in words of 16 bits
+    # Link type 1, and frame check sequences of 2 words of 16 bits.
+    capture[20:24] = (1 | 1 << 26 | 2 << 28).to_bytes(4, "little")
     (read,) = libcarry.frames(capture)
     assert (bytes(read.data), read.wire) == (frame, len(frame))
 
@@ -99,7 +100,7 @@ def test_damage_is_raised_after_the_frames() -> None:
 
 
 def test_pipe_yields_each_frame_at_once() -> None:
-    """The second packet is written only after the first one was read."""
+    """A pipe yields the first frame before the second packet is written."""
     reader, writer = os.pipe()
     data = BROKEN.read_bytes()
     first = 24 + 16 + len(next(libcarry.frames(data)).data)
@@ -129,7 +130,7 @@ def test_abandoned_generator_closes_its_file(tmp_path: Path) -> None:
 
 
 def test_a_file_object_may_hold_its_frames() -> None:
-    """Python's collector frees the reference cycle."""
+    """Python's garbage collector frees a file object that refers to its own frames."""
 
     class Holder(io.BytesIO):
         frames: object = None

@@ -15,7 +15,7 @@ NEEDED = ("nbclient", "ipykernel", "nbformat", "numpy", "pandas", "pyarrow", "du
 MISSING = [name for name in NEEDED if not importlib.util.find_spec(name)]
 EACH_NOTEBOOK = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
-SECONDS = 300  # after which a test has failed
+SECONDS = 300  # the time limit of a test
 
 
 @pytest.mark.skipif(bool(obstacle()), reason=obstacle())

@@ -34,7 +34,7 @@ def broken(frame: bytes = FRAME) -> bytearray:
 
 
 def test_check() -> None:
-    """Each checksum of a frame has protocol, place, verdict and expected value."""
+    """Each checksum of a frame has protocol, offset, verdict and expected value."""
     ip, udp = libcarry.packet_check(FRAME)
     assert (ip.protocol, ip.verdict, ip.offset, ip.version) == ("ip", "good", 24, 4)
     assert (udp.protocol, udp.verdict, udp.stored == udp.expected) == ("udp", "good", True)
@@ -140,7 +140,7 @@ def test_many_frames_agree_with_single_ones() -> None:
 
 @pytest.mark.parametrize("path", [*EXAMPLES, *corpus()], ids=lambda path: path.name)
 def test_captures_agree_with_c(path: Path) -> None:
-    """Each checksum of each frame agrees with a program in C."""
+    """Each checksum of each frame agrees with the output of a program in C."""
     said = subprocess.run([DUMP_SUMS, path], capture_output=True, text=True, timeout=300)
     rows = [line.split("\t") for line in said.stdout.splitlines()]
     in_c = Counter(

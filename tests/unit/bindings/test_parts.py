@@ -30,8 +30,8 @@ def check_related(parts: list[tuple[bytes, int, int]], *, alone: bool) -> _carry
 
 
 def test_related_packets_travel() -> None:
-    """Packets that a part keeps are checked elsewhere, with numbers and offsets in the whole
-    capture."""
+    """Packets that the check of a part sets aside are checked later, with their numbers and offsets
+    in the whole capture."""
     result, related = check_part(many(3))
     assert (result.listed(), len(result), result.status()) == (3, 0, "wrong")
     again = check_related([(related, 0, 0), (related, 100, 1 << 40)], alone=True)

@@ -42,8 +42,8 @@ def runs(parts: list[bytes]) -> tuple[bytes, array.array[int], array.array[int]]
 
 
 def test_header() -> None:
-    """The checksum of a valid header is 0; that of a header without its checksum is the right
-    value."""
+    """The checksum of a valid header is 0; with 0 in its checksum field, it is the right value of
+    the field."""
     assert libcarry.checksum(HEADER) == 0
     blank = HEADER[:10] + bytes(2) + HEADER[12:]
     assert libcarry.checksum(blank) == 0xB1E6
@@ -63,7 +63,7 @@ def test_checksum_agrees_with_scapy(data: bytes) -> None:
 
 @given(st.binary(max_size=400), st.integers(0, 400))
 def test_combine(data: bytes, at: int) -> None:
-    """The sums of two parts are combined into that of the whole."""
+    """The sums of two parts are combined into the sum of the whole."""
     at = min(at, len(data))
     joined = libcarry.combine(libcarry.sum(data[:at]), libcarry.sum(data[at:]), at)
     assert libcarry.finish(joined) == libcarry.checksum(data)
@@ -71,7 +71,7 @@ def test_combine(data: bytes, at: int) -> None:
 
 @given(st.binary(max_size=400).filter(lambda data: len(data) % 2 == 0), st.binary(max_size=400))
 def test_seed(first: bytes, second: bytes) -> None:
-    """A sum continues that of the bytes before it."""
+    """A sum continues the sum of the bytes before it."""
     sum_of_both = libcarry.sum(second, libcarry.sum(first))
     assert libcarry.finish(sum_of_both) == captures.finish(first + second)
 
@@ -148,7 +148,7 @@ def test_objects_with_bytes(tmp_path: Any) -> None:  # noqa: ANN401
     assert libcarry.checksum(numbers) == 0
 
 
-# --- The oracle in C, which also judges the library's kernels ---
+# --- The oracle in C, which also tests the kernels ---
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +189,7 @@ def test_crc32c_agrees_with_the_oracle(oracle: ctypes.CDLL, data: bytes, seed: i
 
 @given(pieces)
 def test_many(parts: list[bytes]) -> None:
-    """Many sums at once equal those of single calls."""
+    """Many sums at once equal the plain sums of the parts."""
     data, offsets, sizes = runs(parts)
     sums = libcarry.sum_many(data, offsets, sizes)
     assert sums.format == "I"
@@ -296,7 +296,7 @@ def test_results_over_the_offsets(script: Script) -> None:
 
 
 def test_beyond_4_gib() -> None:
-    """Offsets beyond 4 GiB are right, and packets of this size are refused."""
+    """Runs beyond 4 GiB have the right sums; packets in a buffer of this size are refused."""
     size = (4 << 30) + 4096
     with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as data:
         data[-4:] = b"\x12\x34\x56\x78"
@@ -309,7 +309,7 @@ def test_beyond_4_gib() -> None:
 
 
 def test_overlap() -> None:
-    """A copy onto itself is refused and changes nothing."""
+    """A copy between buffers that overlap is refused and changes nothing."""
     data = bytearray(HEADER * 2)
     view = memoryview(data)
     with pytest.raises(ValueError, match="overlap"):

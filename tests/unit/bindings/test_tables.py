@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reports as Arrow tables: pyarrow, Polars, DuckDB and pandas read them without a copy."""
+"""Reports as Arrow tables, which pyarrow, Polars, DuckDB and pandas read."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_findings(report: libcarry.Report) -> None:
 
 
 def test_nulls() -> None:
-    """A column with nulls has several bytes of validity bits."""
+    """Nulls are right in a column whose validity bits occupy several bytes."""
     udp = captures.ethernet(captures.packet(captures.UDP, sums="bad"))
     ip = captures.put16(captures.ethernet(captures.packet(captures.UDP)), 24, 0x1234)
     report = libcarry.check(captures.pcap([udp if i % 3 else ip for i in range(30)]))
@@ -111,7 +111,7 @@ def test_times() -> None:
 
 
 def add_up(rows: list[dict[str, Any]], key: str) -> dict[str, dict[str, int]]:
-    """Returns the checksums of each protocol by the values of `key`, except null."""
+    """Counts the checksums of each protocol by the value of `key`; rows with null do not count."""
     sums: dict[str, dict[str, int]] = {}
     for row in rows:
         if row[key] is not None:

@@ -20,7 +20,7 @@ WRONG = FRAME[:40] + b"\x12\x34" + FRAME[42:]
 
 
 def test_message() -> None:
-    """A failed assertion names frame, protocol, values and ends."""
+    """A failed assertion names frame, protocol, values, addresses and ports."""
     with pytest.raises(AssertionError) as caught:
         assert_checksums([FRAME, WRONG])
     expected = f"0x{int.from_bytes(FRAME[40:42]):04x}"
@@ -43,7 +43,7 @@ def test_message_is_short() -> None:
 
 
 def test_captures() -> None:
-    """Paths, files and reports are asserted like packets."""
+    """Paths, files and reports are checked like packets."""
     for source in (str(BROKEN), BROKEN, io.BytesIO(BROKEN.read_bytes()), libcarry.check(BROKEN)):
         with pytest.raises(AssertionError, match=r"udp illegal: stored 0x0000, expected 0x1671"):
             assert_checksums(source)
@@ -70,7 +70,7 @@ def test_bytes() -> None:
 
 
 def test_arrays() -> None:
-    """Arrays of one dimension are frames; others are refused."""
+    """Arrays of one dimension are frames; arrays of more dimensions are refused."""
     numpy = pytest.importorskip("numpy", reason="python3-numpy is not installed")
     frame = numpy.frombuffer(WRONG, dtype=numpy.uint8)
     for packets in (frame, [frame], array.array("B", WRONG)):
@@ -83,7 +83,7 @@ def test_arrays() -> None:
 
 
 def test_scapy() -> None:
-    """Packets of scapy are asserted, with the link type that they begin with."""
+    """Packets of scapy are checked with the link type of their first layer."""
     inet = pytest.importorskip("scapy.layers.inet", reason="python3-scapy is not installed")
     from scapy.layers.inet6 import IPv6
     from scapy.layers.l2 import CookedLinux, Ether, Loopback
@@ -113,7 +113,7 @@ def test_scapy() -> None:
 
 
 def test_dpkt() -> None:
-    """Packets of dpkt are asserted; an object that begins no frame is refused."""
+    """Packets of dpkt are checked; objects that cannot be the start of a frame are refused."""
     dpkt = pytest.importorskip("dpkt", reason="python3-dpkt is not installed")
     frame = dpkt.ethernet.Ethernet(FRAME)
     assert assert_checksums([frame, frame.data]).packets == 2

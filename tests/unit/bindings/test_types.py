@@ -67,7 +67,7 @@ def test_use_is_strict(tmp_path: Path) -> None:
 
 def test_stubs_agree_with_the_module(tmp_path: Path) -> None:
     allowed = tmp_path / "allowed"
-    # Named tuples in C are not NamedTuple.
+    # Named tuples that C code defines differ from those of typing.NamedTuple.
     allowed.write_text(r"libcarry\._carry\.(Finding|PacketSum)(\..*)?" + "\n")
     done = mypy("mypy.stubtest", "libcarry._carry", f"--allowlist={allowed}", cwd=tmp_path)
     assert done.returncode == 0, done.stdout

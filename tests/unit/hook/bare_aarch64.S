@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A shared object of one page of text: an entry, and NOPs to the end of the page and beyond. */
+/* A shared object with one page of text: a function, and NOPs up to the end of the page. */
     .text
     .globl bare_first
     .type bare_first, %function

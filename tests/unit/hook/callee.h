@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of a shared object that are called through slots: one for each way to pass values. */
+/* Functions of a shared object that are called through slots and pass values in different ways. */
 #ifndef CARRY_TESTS_HOOK_CALLEE_H
 #define CARRY_TESTS_HOOK_CALLEE_H
 
@@ -36,8 +36,8 @@ SHARED long double callee_long_double(long double a, int b);
 SHARED uint64_t callee_eight(int a, int b, int c, int d, int e, int f, int g, int h);
 SHARED uint64_t callee_twelve(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j,
                               int k, int l);
-SHARED uint64_t callee_weigh(int count,
-                             ...); /* adds up `count` int: 1 * the first + 2 * the second ... */
+SHARED uint64_t
+callee_weigh(int count, ...); /* adds up `count` integers: 1 * the first + 2 * the second ... */
 #ifdef __x86_64__
 __attribute__((target("avx"))) SHARED callee_wide callee_add_wide(callee_wide a, callee_wide b);
 __attribute__((target("avx512f"))) SHARED callee_widest callee_add_widest(callee_widest a,
@@ -56,7 +56,7 @@ SHARED __attribute__((weak)) void callee_nowhere(void);
 SHARED uint64_t plugin_number(void);
 SHARED uint64_t plugin_numbers(bool really);
 
-/* All registers in which a call may pass values, and those that it must preserve. */
+/* Registers in which a call may pass values, and registers that it must preserve. */
 struct callee_registers {
     uint64_t passed[CALLEE_PASSED];
     uint64_t kept[CALLEE_KEPT];
@@ -64,8 +64,8 @@ struct callee_registers {
 };
 
 /*
- * The registers that callee_registers() received, and those that it returns: two integers,
- * CALLEE_RESULTS vectors.
+ * The registers that callee_registers() received, and the results that it returns: two integers
+ * and CALLEE_RESULTS vectors.
  */
 extern SHARED struct callee_registers callee_seen;
 extern SHARED struct callee_registers callee_results;
@@ -74,7 +74,10 @@ SHARED void callee_registers(void);
 /* Does the same as callee_registers(), but in the program and with a patchable entry. */
 void entry_registers(void);
 
-/* Calls function 0 or 1 with `in`; stores what it returned and preserved to `out`. */
+/*
+ * Calls callee_registers() (`which` 0) or entry_registers() (1) with the registers in `in`; stores
+ * the registers after the call to `out`.
+ */
 void call_with(int which, const struct callee_registers *in, struct callee_registers *out);
 
 /*

@@ -5,7 +5,7 @@
 /*
  * void call_with(int which, const struct callee_registers *in, struct callee_registers *out)
  *
- * Saves x19 to x29 and d8 to d15, which calls preserve, and `out` on the stack.
+ * Saves x19 to x29 and d8 to d15, which calls preserve, x30, and `out` on the stack.
  */
     .text
     .globl call_with

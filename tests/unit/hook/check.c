@@ -27,8 +27,9 @@ static void count_leave(const struct carry_hook_place *place, struct carry_thunk
 
 /* --- Registers --- */
 
-/* Checks the registers that the function receives and those that its caller finds afterwards. With
-   `leave`, the function has the frame pointer of the thunk, not its caller's. */
+/* Checks the registers that the function receives, and the registers that its caller finds after
+   the call. With `leave`, the function receives the frame pointer of the thunk, not of its caller.
+ */
 static bool passes_registers(bool entry, bool leave) {
     struct callee_registers in, results, out;
     rng_fill(&in, sizeof in);

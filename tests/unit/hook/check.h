@@ -15,7 +15,7 @@ bool entry_is_intact(void);
 
 /*
  * Checks arguments up to the end of a stack, with a hook that requests `stack_words` words of the
- * stack: these may extend beyond its end.
+ * stack: these words may extend beyond its end.
  */
 bool hook_stops_at_end(size_t stack_words);
 
@@ -29,8 +29,8 @@ uint64_t add_by_slot(uint64_t a, uint64_t b);
 bool hook_goes(void);
 
 /*
- * Checks that NOPs in which threads may be are not changed. For a child process: leaves a thread
- * running.
+ * Checks that NOPs are not changed while a thread may be inside them. Leaves a thread running, and
+ * so must be called in a child process.
  */
 bool hook_waits_for_quiet(void);
 

@@ -13,7 +13,7 @@
 
 #ifdef __ASSEMBLER__
 
-/* Loads or stores a struct callee_registers at x9. */
+/* GENERAL, KEPT and VECTORS each load or store one part of the struct callee_registers at x9. */
 .macro GENERAL pair
     \pair   x2, x3, [x9, #16]
     \pair   x4, x5, [x9, #32]
@@ -44,7 +44,8 @@
     \pair   q6, q7, [x10, #96]
 .endm
 
-/* Stores all received registers to callee_seen, and returns those of callee_results. */
+/* Stores the received registers to callee_seen, and returns the passed registers and the vectors
+ * of callee_results. */
 .macro TAKE_REGISTERS
     adrp    x9, :got:callee_seen
     ldr     x9, [x9, :got_lo12:callee_seen]

@@ -14,7 +14,7 @@
 
 #ifdef __ASSEMBLER__
 
-/* Loads or stores a struct callee_registers at \base. */
+/* GENERAL and VECTORS each load or store one part of the struct callee_registers at \base. */
 .macro GENERAL op, base, regs:vararg
     .set .Lat, 0
     .irp reg, \regs
@@ -37,7 +37,8 @@
     .endr
 .endm
 
-/* Stores all received registers to callee_seen, and returns those of callee_results. */
+/* Stores the received registers to callee_seen, and returns rdi, rsi, rdx, rcx, r8, r9, rax and
+ * the vectors of callee_results. */
 .macro TAKE_REGISTERS
     push    %r11
     mov     callee_seen@GOTPCREL(%rip), %r11

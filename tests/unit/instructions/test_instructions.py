@@ -149,7 +149,7 @@ def check(*arguments: str | Path, **env: str) -> tuple[int, str]:
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns the counts of this compiler's build."""
+    """Returns the path of a table with the counts of this build."""
     try:
         check_build(BUILD)
     except UnfitError as error:

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The binding for LuaJIT: one function a test; prints TAP.
+-- Tests the binding for LuaJIT: each function in `tests` is a test. Prints TAP.
 local ffi = require("ffi")
 local carry = require("carry")
 
@@ -61,7 +61,7 @@ end
 
 local tests = {}
 
--- The example of RFC 1071, section 3.
+-- Computes the sums of the example in RFC 1071, section 3.
 function tests.sums()
     local data = bytes("0001 f203 f4f5 f6f7")
     equal(stored(carry.fold(carry.sum(data, 8))), 0xddf2)
@@ -146,7 +146,7 @@ function tests.jit_packet()
     equal(made.packet(frame, sums, carry.SUMS_MAX), carry.OTHER_SHAPE)
 end
 
--- The fields: time to live, addresses and sequence number.
+-- Writes time to live, addresses and sequence number.
 function tests.jit_template()
     local data, size = filled()
     local frame = carry.frame(data, size)
@@ -160,7 +160,7 @@ function tests.jit_template()
     equal(ffi.string(data + 38, 4), "1000")
 end
 
--- Makers use the given fields, even if garbage is collected all the time.
+-- jit_template() uses the given fields, even if garbage is collected all the time.
 function tests.jit_template_and_garbage()
     local frame = carry.frame(PACKET, #PACKET)
     local pause, multiplier = collectgarbage("setpause", 0), collectgarbage("setstepmul", 1e6)
@@ -171,7 +171,7 @@ function tests.jit_template_and_garbage()
     collectgarbage("setstepmul", multiplier)
 end
 
--- Thousands of functions of some kilobytes are released, because nothing refers to them.
+-- Functions to which nothing refers are released: thousands of them need no more memory.
 function tests.jit_release()
     local function make_many(first)
         for size = first, first + 1999 do

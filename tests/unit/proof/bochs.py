@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Trials of instructions on a CPU that few machines have: Bochs emulates AVX-512, and boots the
-test kernel of ports/baremetal, which executes them (x86_64/trials.c)."""
+"""Runs trials of AVX-512 instructions on machines that lack AVX-512: Bochs emulates the CPU and
+boots the test kernel of ports/baremetal, which executes the trials (x86_64/trials.c)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from meanings import ARENAS, ROOM, Machine, Place, Trial
 MODEL = "corei7_icelake_u"
 FEATURES = {"avx2", "bmi2", "sse4_2", "pclmulqdq", "avx512f", "avx512bw", "avx512vl"}
 FEATURES |= {"avx512_vnni"}
-CODE = 32 << 20  # in 64 MiB; the kernel uses the first few
+CODE = 32 << 20  # in the 64 MiB of memory; the kernel uses the first few MiB
 ARENA_SHIFT = 16  # as in trials.c
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Encodings near those of instructions: with a changed bit, with another prefix, or without the
-first byte.
+"""Encodings near the encodings of instructions: with a changed bit, with an additional prefix, or
+without the first byte.
 
-A kernel with a wrong byte may contain one. The CPU may refuse what objdump decodes, or execute
-something else.
+A kernel with a wrong byte may contain such an encoding. The CPU may refuse what objdump
+decodes, or execute something else.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from encoding import unusual
 from meanings import MEANINGS, Cpu, Image, Instruction, Trial, Unproven, decode, needs
 
 PREFIXES = (0x66, 0xF2, 0xF3, 0xF0, 0x2E, 0x36, 0x3E, 0x26, 0x64, 0x65, 0x67, *range(0x40, 0x50))
-SLOT = 32  # bytes for each, so that objdump is synchronised again at the next one
+SLOT = 32  # bytes for an encoding and NOPs, so that objdump is synchronised at the next encoding
 NOP = b"\x90"
 LONGEST = 15
 SKIPPED = ("push", "pop")  # trials of these need a valid stack
@@ -56,7 +56,7 @@ def decoded(folder: Path, codes: list[bytes]) -> list[Instruction]:
 
 
 def near(folder: Path, instructions: list[Instruction]) -> list[Instruction]:
-    """Returns the encodings near `instructions` that the prover decodes and has a meaning for."""
+    """Returns the encodings near `instructions` that the prover accepts, except push and pop."""
     known = {i.code for i in instructions}
     codes = sorted({c for i in instructions for c in changes(i.code) if c} - known)
     all_near = {i.address: i for i in decoded(folder, codes)}
@@ -98,8 +98,8 @@ def compare(cpu: Cpu, i: Instruction, trials: int) -> str:
 
 
 def faults(cpu: Cpu, instructions: list[Instruction], trials: int) -> list[Fault]:
-    """Compares instructions in child processes. If an instruction ends one, the next continues
-    after it."""
+    """Compares instructions in child processes. If an instruction ends a process, the next process
+    continues with the instruction after it."""
     found: list[Fault] = []
     at = mmap.mmap(-1, 8)
     text = mmap.mmap(-1, 1 << 22)

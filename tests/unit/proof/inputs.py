@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Inputs of a refuted execution, for functions that sum."""
+"""Finds inputs for which a function for sums, refuted by the prover, fails."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def call_at(address: int) -> Sum:
 
 
 def contents(size: int) -> Iterator[bytes]:
-    """Generates data: all bits set, which reveals lost carries; then single bytes, which reveal
+    """Generates data: extreme words, which reveal lost carries; then single bytes, which reveal
     wrong positions."""
     yield b"\xff" * size
     yield b"\0" * size
@@ -41,7 +41,7 @@ def is_wrong(result: int, expected: int) -> bool:
 
 
 def sums_wrongly(function: Sum, error: Unproven) -> bool:
-    """Returns whether an input of the execution fails. Its data are between inaccessible pages."""
+    """Returns whether the function fails for an input that takes the refuted execution."""
     rest, modulus = error.start
     for size in error.sizes or (0, 1, 2, 3, 8, 17):
         arena = Arena(size + 2 * modulus)

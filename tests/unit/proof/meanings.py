@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Compares instructions executed by the CPU with their meanings in the proof of kernels.
 
-A trial gives values to registers and memory. The symbolic state gets atoms for these values: for
-bytes, words or whole registers; exact, or only modulo 2^w; as data or as sizes. After the
-execution, the state with the values in place of the atoms must equal the state of the CPU.
+A trial gives values to registers and memory. In the symbolic state, atoms represent these values:
+bytes, words or whole registers, exactly or only modulo 2^w, as data or as sizes. After the
+execution, the symbolic state must equal the state of the CPU when each atom has its value.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def needs(i: Instruction) -> set[str]:
 
 
 class Constants:
-    """Replaces an image: the memory of a trial."""
+    """Returns constants from the memory of a trial, as an Image does from a file."""
 
     def __init__(self, trial: Trial) -> None:
         self.constant = trial.constant_at
@@ -169,7 +169,8 @@ class Trial:
     cpu: Machine
     program: list[Instruction]
     random: random.Random
-    words: dict[int, int] = field(default_factory=dict)  # vectors whose words are all known
+    # The words that fill some vectors, by the index of the vector.
+    words: dict[int, int] = field(default_factory=dict)
     atoms: Atoms = field(default_factory=Words)
     values: dict[int, int] = field(default_factory=dict)
 
@@ -214,7 +215,7 @@ class Trial:
             case 2:
                 return bytes(self.random.choices((0, 1, 0x7F, 0x80, 0xFF), k=128))
             case _:
-                return self.random.randbytes(509)  # not a power of two: other bytes at each place
+                return self.random.randbytes(509)  # a prime, so that aligned places differ
 
     def bytes_of_vector(self) -> bytes:
         return b"".join(self.extreme().to_bytes(8, "little") for _ in range(8))
@@ -244,11 +245,11 @@ class Trial:
         self.registers[RSP] = self.cpu.arenas["stack"].base + PAGE
         self.addresses: dict[int, Num] = {}
         self.place(gpr)
-        masks = [number(m) for m in self.masks]  # place() has chosen them
+        masks = [number(m) for m in self.masks]  # after place(), which changes masks
         return State(0, gpr, vec, masks, self.first_flags(), regions)
 
     def choose(self) -> None:
-        """Chooses the values that an instruction needs to be known."""
+        """Chooses the values that must be known, because the meaning depends on them."""
         for d in self.decoded:
             for o in self.must_be_known(d):
                 if isinstance(o, Register):
@@ -261,7 +262,9 @@ class Trial:
                         )
                 elif isinstance(o, Vector):
                     self.exact.add(("v", o.index))
-                    if d.name.startswith(("vpand", "vpxor", "pxor")):
+                    if d.name == "vpaddb":
+                        self.vectors[o.index] = bytes(self.random.choices((0, 0x80), k=64))
+                    elif d.name.startswith(("vpand", "vpxor", "pxor")):
                         self.vectors[o.index] = self.mask_of_vector(d.name)
 
     def bytes_all_or_none(self, n: int) -> int:
@@ -279,6 +282,8 @@ class Trial:
         match d.name:
             case "rol" | "shl" | "shr" if len(o) > 1:
                 return [o[1]]
+            case "vpaddb":
+                return [o[0]]
             case "shlx" | "bzhi" | "vprolvd" | "vpshufb":
                 return [o[2]]
             case "bt":
@@ -344,7 +349,7 @@ class Trial:
                 return self.atom(other, 0, full) + self.atom(value - other & full, 0, full)
             case 1:
                 return self.atom(other, 0, full) - self.atom(other - value & full, 0, full)
-            case 2:  # like words with flipped signs
+            case 2:  # like words whose sign bits are flipped
                 half = 1 << bits - 1
                 return self.atom((value + half) & full, 0, full) - half
             case 3:
@@ -435,7 +440,7 @@ class Trial:
                 raise Unproven("many cases")
 
     def side(self, state: State, split: Split) -> State:
-        """Returns the state in the case to which the values belong."""
+        """Returns the state of the case that the values select."""
         value = self.value_of_atom(split.atom)
         for case in split.values:
             if not case.terms:
@@ -473,9 +478,9 @@ class Trial:
         return value
 
     def linear(self, words: Words, word: Word) -> int:
-        """Returns the number `word`: each of its bits is an exclusive or of other bits."""
+        """Returns the value of `word`, whose bits are exclusive ors of the bits of atoms."""
         variables = 1
-        made = {atom for n in words.words.values() for atom in n.terms}  # not independent
+        made = {atom for n in words.words.values() for atom in n.terms}  # dependent atoms
         for atom, own in words.known.items():
             if own and atom not in made:
                 shift = own[0].bit_length() - 1
@@ -531,7 +536,7 @@ class Trial:
         return bytes(block)
 
     def judge(self, block: bytes, memory: Mapping[str, bytes]) -> None:
-        """Compares the state with that of the CPU."""
+        """Compares the state with the state of the CPU."""
         self.after = block
         self.compare_registers()
         self.compare_flags()

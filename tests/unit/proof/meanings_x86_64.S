@@ -2,9 +2,9 @@
 /*
  * void meanings_run(const void *code, int vectors)
  *
- * Sets all registers from meanings_block, runs code that ends with a jump to meanings_back, and
- * stores the registers there again. vectors: 16 bytes of 16 registers, 32 of them, or 64 of 32, and
- * masks.
+ * Loads all registers from meanings_block, runs code that ends with a jump to meanings_back, and
+ * stores the registers in meanings_block. `vectors` is the number of bytes of a vector: 16 and 32
+ * mean 16 vector registers, and 64 means 32 vector registers and the mask registers.
  */
     .intel_syntax noprefix
 
@@ -17,7 +17,7 @@
 #define UP_TO_15  UP_TO_7, 8, 9, 10, 11, 12, 13, 14, 15
 #define UP_TO_31  UP_TO_15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
 
-    /* All general registers except rsp, with their offsets. */
+    /* Executes \verb for each general register except rsp, and its offset in the block. */
     .macro GENERAL verb
     \verb rax, 0 * 8
     \verb rcx, 1 * 8

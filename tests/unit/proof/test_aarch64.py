@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The proof of kernels for AArch64, as a cross compiler makes them: right and wrong ones."""
+"""The proof of right and wrong kernels for AArch64, compiled by a cross compiler."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ KERNELS = [f"{form}_{name}" for form in FORMS for name in ("neon", "generic")]
 KERNELS += [f"crc32c_{name}" for name in ("generic", "crc32", "pmull")]
 SLOW = {"sum_neon", "sum_copy_neon", "sum_copy_try_neon"}  # only at level long
 
-# Small changes by name: the file, the function, the old text and the new one, and why the function
-# is then not proven.
+# Small changes of files: the function, the old text, the new text, and why the function is then not
+# proven.
 CHANGES = {
     SUM_NEON: {
         "parts": ("sum_neon", "0x20000 /*", "0x40000 /*", "loses a carry"),
@@ -113,7 +113,7 @@ REFUSED = {
     "mov x4, v0.d[1]; adds x3, x3, x4": "unknown operand: v0.d",
     "adrp x3, 1f; add x3, x3, :lo12:1f; str x3, [sp, #-16]!; ret; 1: add sp, sp, #8": "clobbers sp",
 }
-# Functions of two numbers that return the results of vector instructions.
+# The code of a function of two numbers that returns a result of vector instructions.
 VECTORS = "sub sp, sp, #32; stp x0, x1, [sp]; stp x1, x0, [sp, #16]; ldp q0, q1, [sp]; {};"
 VECTORS += "fmov x0, d0; add sp, sp, #32"
 CODE = {
@@ -162,7 +162,7 @@ CODE = {
     "ld1 {v2.16b-v3.16b}, [x9], #32; sub x9, x9, #32; mov v1.16b, v2.16b; mov v0.16b, v3.16b; "
     "st1 {v0.16b-v1.16b}, [x9]; ldp x0, x1, [x9]; add x0, x1, x0, lsl #1; add sp, sp, #32",
 }
-# Codes with instructions whose meaning is defined by bits.
+# Code with instructions whose meaning is defined bit by bit.
 WORD_CODE = {
     **{f"crc32c{w}": f"crc32c{w} w0, w0, w1" for w in "bhw"},
     "crc32cx": "crc32cx w0, w0, x1",
@@ -173,7 +173,7 @@ WORD_CODE = {
 
 
 def compiled(path: Path, *sources: str | Path, first: Path | None = None) -> Path:
-    """Compiles a library; headers in the folder `first` have precedence over the project's."""
+    """Compiles a library; headers in the folder `first` replace headers of the project."""
     command = [CC, "-O2", "-std=gnu11", "-fPIC", "-nostdlib", "-fvisibility=hidden", "-shared"]
     command += [f"-I{folder}" for folder in (first, SOURCE / "include", SOURCE / "src") if folder]
     command += ["-o", str(path), *map(str, sources)]
@@ -239,7 +239,7 @@ def test_big_endian_code_is_refused(tmp_path: Path) -> None:
 
 
 def test_size_of_which_the_parity_is_known_is_not_compared(tmp_path: Path) -> None:
-    """5 * size is odd if the size is, and is reduced where it exceeds 64 bits."""
+    """The parity of 5 * size is known, but the product wraps at 64 bits: it is not compared."""
     text = (SOURCE / "src" / TRY).read_text()
     text = text.replace("    mov     SIZE, x2\n", "    add     SIZE, x2, x2, lsl #2\n")
     text = text.replace(
@@ -253,7 +253,7 @@ def test_size_of_which_the_parity_is_known_is_not_compared(tmp_path: Path) -> No
         prove.proof_of(image, "carry_sum_copy_try_generic").run()
 
 
-# Code with the address of a table of constants; then variants with mismatched parts.
+# Code that loads from a table of constants; then code whose parts of an address do not match.
 ADDRESS = "adrp x3, table; add x3, x3, :lo12:table; ldr w0, [x3]"
 APART = {
     "page_alone": "adrp x3, table",

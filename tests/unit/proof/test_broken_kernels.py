@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The mutants of tests/mutants are not proven, and each reason is the mutant's fault. Where a sum
-is wrong, or memory outside the data is read, an input of that execution fails on the CPU.
+"""Tests that the mutants of tests/mutants are not proven, and that the reason names the fault. If a
+sum is wrong, or memory outside the data is read, an input that takes the refuted execution must
+fail on the CPU.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[3]
 BROKEN = ROOT / "tests/mutants"
 ROW = re.compile(r'^BROKEN_SUM\((any|x86_64), (\w+), "\w*", (\w+), "(.*)"\)$', re.MULTILINE)
 ROWS = {name: check for _, name, check, _ in ROW.findall((BROKEN / "mutants.def").read_text())}
-# More than 64 KiB, but few enough for a sum of 64 bits.
+# Sizes above 64 KiB, but too small to overflow a sum of 64 bits.
 CLAIM = replace(SUM, size_max=1 << 30, compiled=True)
 
 # The reason why each mutant is not proven.

@@ -61,7 +61,7 @@ READS = {
     "one_more": ("crc32b (%rdi), %eax", "crc32w (%rdi), %eax"),
 }
 
-# The kernels are hidden; this function is not.
+# Kernels are hidden; `changed` is not.
 CALLABLE = "\n.text\n.globl changed\nchanged: jmp carry_crc32c_pclmul\n"
 
 
@@ -106,8 +106,8 @@ def reference(data: bytes, crc: int) -> int:
 
 
 def answer(run: Kernel, data: bytes, crc: int) -> int | None:
-    """Returns a kernel's result from a child process, for data that end at the end of memory; None
-    if the process dies."""
+    """Returns a kernel's result from a child process, for data that end before an inaccessible
+    page; None if the process dies."""
     room = 4 * mmap.PAGESIZE
     memory = mmap.mmap(-1, room + mmap.PAGESIZE)
     memory[room - len(data) : room] = data

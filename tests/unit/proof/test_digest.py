@@ -101,7 +101,7 @@ def test_makers_of_the_same_code_share_a_row(
 
 
 def test_the_tool_computes_the_same(codes: dict[str, Code]) -> None:
-    """Kernels in memory with the bytes of a proven object are proven, and no others."""
+    """Kernels in memory are proven if, and only if, a proven object has the same bytes."""
     command = [TOOL, "selftest", "--proof", "--json"]
     done = subprocess.run(command, capture_output=True, text=True)
     if "built without" in done.stderr:

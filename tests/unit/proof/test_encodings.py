@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Instructions with a changed bit or another prefix: the prover refuses those that the CPU refuses,
-and gives all others the CPU's meaning.
+"""Tests encodings near the encodings of instructions: if the prover gives one a meaning, the CPU
+must execute it with this meaning.
 
-CARRY_TEST_LEVEL determines how many are tried: all of them at `long`, and the same ones each time.
+CARRY_TEST_LEVEL determines how many encodings are tried: all of them at `long`. Each run tries the
+same encodings.
 """
 
 from __future__ import annotations

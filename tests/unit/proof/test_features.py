@@ -23,7 +23,6 @@ LIBRARY = Path(os.environ["CARRY_BUILD"]) / "src/libcarry.so"
 LACKING = [
     ("carry_sum_avx2", "carry_sum_avxvnni", "avxvnni"),
     ("carry_sum_adc", "carry_sum_avx2", "avx2|bmi2"),
-    ("carry_sum_avx512", "carry_sum_avx512vnni_vl256", "avx512vl"),
     ("carry_sum_avx512_vl256", "carry_sum_avx512vnni_vl256", "avx512vnni"),
     ("carry_copy_avx2", "carry_copy_avx512", "avx512bw|bmi2"),
     ("carry_crc32c_generic", "carry_crc32c_pclmul", "sse42|pclmulqdq"),
@@ -43,6 +42,14 @@ def test_kernel_that_needs_more(row: str, kernel: str, lacking: str) -> None:
     code = Image(LIBRARY).instructions(kernel)
     with pytest.raises(Unproven, match=f"needs ({lacking}), which its row does not name"):
         features.check_features(row, code)
+
+
+def test_avx512_on_fewer_bits_needs_avx512vl(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = features.with_all_below({"avx512bw", "avx512vnni"})
+    monkeypatch.setattr(features, "of_row", lambda _: named)
+    code = Image(LIBRARY).instructions("carry_sum_avx512vnni_vl256")
+    with pytest.raises(Unproven, match="needs avx512vl, which its row does not name"):
+        features.check_features("carry_sum_avx512vnni_vl256", code)
 
 
 def test_row_brings_what_its_features_are_built_on() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The prover of kernels: proves some of them again, and tests its messages."""
+"""Runs the prover on kernels whose proofs are short, and tests its error messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SOURCE = Path(__file__).resolve().parents[3]
 PROVE = SOURCE / "proof/kernels/prove.py"
 BUILD = Path(os.environ["CARRY_BUILD"])
 
-# Kernels whose proof takes only seconds; `make proof` proves all.
+# Kernels whose proof takes only seconds; `make proof` proves all kernels.
 QUICK = ["carry_sum_generic", "carry_sum_copy_generic", "carry_sum_adc", "carry_sum_copy_try_adc"]
 QUICK += ["carry_copy_generic", "carry_copy_try_rep", "carry_copy_avx2", "carry_copy_try_avx512"]
 
@@ -49,7 +49,7 @@ def lines() -> Image:
 
 
 def test_copy_past_the_caches_is_proven(lines: Image) -> None:
-    """The copy belongs to no table of kernels, and has no row in proven.def."""
+    """This copy is proven here, because it is in no table of kernels and not in proven.def."""
     prover.proof_of(lines, "carry_copy_lines").run()
 
 

@@ -86,6 +86,7 @@ BROKEN = re.findall(
 
 def compiled(path: Path, *sources: Path | str, text: str = "", c: bool = False) -> Path:
     command = ["cc", "-O2", "-shared", "-fPIC", "-fno-semantic-interposition", "-D_GNU_SOURCE"]
+    command += ["-DCARRY_NO_SITES"]  # with a site, a kernel would lie behind carry_copy()
     command += [f"-I{SOURCE / d}" for d in (".", "include", "src", "tests")]
     command += ["-o", str(path), *map(str, sources)]
     if text:
@@ -138,8 +139,8 @@ def places(overlap: bool) -> Iterator[tuple[int, int]]:
 
 
 def is_wrong(library: Path, name: str, overlap: bool = True) -> bool:
-    """Returns whether a move ever differs from memmove() here, or accesses other memory. Runs in a
-    child process, which may die or never end."""
+    """Returns whether a move differs from memmove() on this CPU, or accesses other memory. A child
+    process executes it, because it may crash or never end."""
     child = os.fork()
     if child == 0:
         faulthandler.disable()
@@ -150,7 +151,7 @@ def is_wrong(library: Path, name: str, overlap: bool = True) -> bool:
 
 
 def differs(library: Path, name: str, overlap: bool) -> bool:
-    """Checks whether a move over one of places() goes wrong, at the start, end or middle of
+    """Checks whether a move of one of places() is wrong at the start, the end or the middle of
     memory."""
     move = ctypes.CDLL(str(library))[name]
     move.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]

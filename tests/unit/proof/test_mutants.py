@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A kernel with one changed operand is not proven: another register, address, number or target.
 
-CARRY_TEST_LEVEL determines how many instructions are tried: all of them at `long`, and the same
-ones each time.
+CARRY_TEST_LEVEL determines how many instructions are tried: all of them at `long`. Each run tries
+the same ones.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ if platform.machine() != "x86_64":
 KERNEL = "carry_sum_adc"
 LIBRARY = Path(os.environ["CARRY_BUILD"]) / "src/libcarry.so"
 COUNT = {"short": 6, "medium": 16, "long": 1 << 20}[os.environ.get("CARRY_TEST_LEVEL", "medium")]
-STEPS = 10  # times as many as the proof of the kernel itself needs
+STEPS = 10  # limit for a proof: this many times the steps of the proof of the kernel
 
-# Mutants that are equivalent to the kernel, with the instruction before. A test clears the carry,
-# so that 0 is added: to an unused pointer, without harm, or not at all.
+# Mutants that are equivalent to the kernel: the instruction before the changed one, and the text
+# (for jumps, only the name) before and after the change. An ADC of 0 has no effect there, because
+# the carry is 0.
 EQUIVALENT = {("jne", "adc rdx,0x0", "adc rdi,0x0"), ("test", "je", "je")}
 
 
@@ -69,7 +70,7 @@ def plain(i: Instruction) -> str:
 
 
 def others(operand: str, chosen: random.Random) -> list[str]:
-    """Returns other operands that are possible."""
+    """Returns operands that can replace an operand."""
     if operand in PARTS and operand != "cl":  # shift counts must be in cl
         _, width, first = PARTS[operand]
         like = [n for n, (i, w, f) in PARTS.items() if (w, f) == (width, first) and i != 4]
@@ -85,7 +86,7 @@ def others(operand: str, chosen: random.Random) -> list[str]:
 
 
 def texts(i: Instruction) -> list[str]:
-    """Returns texts with another operand; the first one with the right length is used."""
+    """Returns texts with another operand; the first that assembles to the same size is used."""
     chosen = random.Random(i.text)
     name, _, rest = plain(i).partition(" ")
     operands = rest.split(",") if rest else []
@@ -174,6 +175,6 @@ def test_operand_of_each_instruction_counts(tmp_path: Path) -> None:
 def is_equivalent(mutant: Mutant, image: Image) -> bool:
     before = [i for i in image.instructions(KERNEL).values() if i.after == mutant.at.address]
     texts = [plain(mutant.at), mutant.text]
-    if texts[0].startswith("j"):  # targets are other numbers in each build
+    if texts[0].startswith("j"):  # the targets of jumps differ from build to build
         texts = [text.split()[0] for text in texts]
     return bool(before) and (decode(before[0]).name, *texts) in EQUIVALENT

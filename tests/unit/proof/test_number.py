@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sums of unknowns: their computed properties hold for all values of the unknowns."""
+"""Sums of unknowns: the computed properties of a sum hold for all values of its unknowns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FACTORS = (-1, 2, 3, 255, 256, 257, 0x10001, 1 << 16, 1 << 32, (1 << 32) + 1, 0x
 
 @dataclass
 class Trial:
-    """Numbers made of each other, with one random value for each unknown."""
+    """Numbers that are computed from other numbers, with one random value for each unknown."""
 
     draw: random.Random
     atoms: Atoms = field(default_factory=Atoms)
@@ -97,7 +97,7 @@ def test_numbers_are_what_they_are_said_to_be(seed: int) -> None:
 
 @pytest.mark.parametrize("bits", [32, 33, 48, 63, 64])
 def test_sum_in_both_halves_carries_where_they_meet(bits: int) -> None:
-    """(2^h + 1) * s, as in compilers' folds; an odd number of bits has no halves."""
+    """Quotients of (2^h + 1) * s, which compilers use to fold sums, are right for any `bits`."""
     for h in (16, 31, 32):
         for value in (0, 1, (1 << h) - 1, 1 << h, (2 << h) - 2):
             atoms = Atoms()

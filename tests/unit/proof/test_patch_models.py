@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The models of proof/patch: each one holds, and fails if a step is left out."""
+"""The models of proof/patch: each model holds, and fails if a step is left out."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_trail(row: list[str]) -> None:
 
 @pytest.mark.parametrize(("name", "flags"), run.GAPS)
 def test_gap(name: str, flags: str) -> None:
-    """A model of what is not promised fails."""
+    """A model of a case that the library does not support fails."""
     assert run.check_omission(run.Model(name, flags.split()), None, None)
 
 
@@ -69,7 +69,7 @@ def test_order(row: list[str]) -> None:
 
 
 def test_every_omission_has_its_row() -> None:
-    """Every step that a model can leave out has a row in the table, and the reverse."""
+    """Every step that a model can leave out has a row in the table, and no other row exists."""
     in_models = {
         (path.stem, name)
         for path in FOLDER.glob("*.pml")
@@ -81,7 +81,7 @@ def test_every_omission_has_its_row() -> None:
 
 
 def test_a_search_that_is_cut_is_not_complete(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The runner must not take a search limited in depth or time for a proof."""
+    """The runner must not accept a search limited in depth or memory as a proof."""
     monkeypatch.setattr(run, "DEPTH", 20)
     assert not run.check_configuration(run.Model("commit", ["MODE=TRAP"]))
     monkeypatch.setattr(run, "DEPTH", 2_000_000)

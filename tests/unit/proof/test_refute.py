@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Wrong kernels in large numbers: the CPU finds them wrong, the prover refuses them, and refute.py
-reports those that it does not refuse. The step `proof` tries some of each kernel.
+"""Tests refute.py: it runs mutants of kernels on the CPU, tries to prove the wrong ones, and
+reports each that the prover accepts. Only a few wrong mutants are tried here; `make refute` tries
+thousands.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def test_same_seed_makes_the_same_mutants_of_all_kinds(image: Image) -> None:
 
 
 def test_pxor_in_place_of_vpxor(image: Image, program: Path, tmp_path: Path) -> None:
-    """The upper half of a vector of partial sums is then the caller's."""
+    """PXOR in place of VPXOR keeps the caller's upper half in a vector of partial sums."""
     name = "carry_sum_avx2"
     if features.missing(name):
         pytest.skip("this CPU lacks AVX2")
@@ -90,7 +91,7 @@ def test_pxor_in_place_of_vpxor(image: Image, program: Path, tmp_path: Path) -> 
             prove.proof_of(other, name).run()
 
 
-# One change for each form, and how the CPU fails.
+# Changes of kernels, and parts of the expected reasons, separated by |.
 WRONG = [
     ("carry_sum_adc", "ret", "nothing", "Segmentation|Illegal|Trace|sum|keep|stack"),
     ("carry_sum_avx2", "vzeroupper", "nothing", "upper halves of vectors"),

@@ -23,7 +23,7 @@ if platform.machine() != "x86_64":
 
 SOURCE = Path(__file__).with_name("wrong_x86_64.S")
 RIGHT = ["sum_right", "copy_right"]
-# The proven claim follows from the start of the name; `summed` is for loops of compilers.
+# The start of a kernel's name selects the claim; `summed` is the claim for compiled loops.
 CLAIMS = {"sum": SUM, "summed": replace(SUM, size_max=1 << 30, compiled=True), "copy": COPY}
 # The reason why each kernel is not proven.
 WRONG = {

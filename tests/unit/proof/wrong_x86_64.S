@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels with one fault each, which a prover may overlook, and right ones with the same parts.
+ * Kernels with one fault each, which a prover may overlook, and right kernels with the same parts.
  * They are never called: test_wrong_kernels.py tries to prove them, and must fail for the wrong
- * ones.
+ * kernels.
  */
     .intel_syntax noprefix
     .macro FUNCTION name
@@ -59,7 +59,7 @@
 22: ret
     .endm
 
-    /* PXOR clears half of ymm3; the other half is the caller's. */
+    /* Copies by XOR with ymm3, of which PXOR clears only the lower half. */
     .macro COPY_XOR_WITH_UPPER
 1:  cmp rdx, 32
     jb 2f
@@ -74,7 +74,7 @@
 2:  vzeroupper
     .endm
 
-    /* Jumps where the ranges of rdx bytes from rdi and from rsi on overlap. */
+    /* Jumps to \to if the rdx bytes at rdi and the rdx bytes at rsi overlap. */
     .macro WHERE_THEY_OVERLAP to
     mov rax, rdi
     sub rax, rsi
@@ -97,7 +97,7 @@ FUNCTION copy_right
     COPY_REST
 END copy_right
 
-/* Functions to which others jump; sum_right is another of them. */
+/* Right functions that, like sum_right, other functions jump to. */
 FUNCTION carry_copy_generic
     COPY_REST
 END carry_copy_generic
@@ -123,7 +123,7 @@ FUNCTION copy_jumps_by_register
     COPY_REST
 END copy_jumps_by_register
 
-/* To some CPUs such a prefix means an address of 16 bits. */
+/* Some CPUs truncate the target of a jump with this prefix to 16 bits. */
 FUNCTION copy_jump_with_prefix
     cmp rdx, 100
     .byte 0x66, 0x72, 1f - . - 1
@@ -132,7 +132,7 @@ FUNCTION copy_jump_with_prefix
     COPY_REST
 END copy_jump_with_prefix
 
-/* JE of 32 bits, which objdump decodes as one of 16 bits and two zeros. */
+/* JE with an offset of 32 bits. objdump decodes an offset of 16 bits, and two zeros after it. */
 FUNCTION copy_long_jump_with_prefix
     cmp rdx, 100
     .byte 0x66, 0x0f, 0x84
@@ -185,7 +185,7 @@ FUNCTION copy_moves_stack
     COPY_REST
 END copy_moves_stack
 
-/* Adds the upper half of ymm0 as it was at the call, where VMOVD does not clear it. */
+/* Adds the upper half of ymm0, which MOVD, unlike VMOVD, leaves as it was at the call. */
 FUNCTION sum_upper_half
     cmp rsi, 600000
     jb sum_right
@@ -268,7 +268,7 @@ FUNCTION copy_old_byte_on_stack
 2:  ret
 END copy_old_byte_on_stack
 
-/* --- Loops that are summed up --- */
+/* --- Loops whose effect the prover computes for all rounds at once --- */
 
 /* Leaves the loop after the first round if there are more than 1000 bytes. */
 FUNCTION summed_leaves_early
@@ -293,7 +293,7 @@ FUNCTION summed_leaves_early
     ret
 END summed_leaves_early
 
-/* The carry is clear in the first round only. */
+/* Adds the carry that CMP leaves, except in the first round. */
 FUNCTION summed_takes_old_carry
     cmp rsi, 80
     jb sum_right
@@ -314,7 +314,7 @@ FUNCTION summed_takes_old_carry
     jmp sum_right
 END summed_takes_old_carry
 
-/* Counts each byte once, and then some of the odd ones 256 times. */
+/* Counts bytes 3 to 18 once too often: first in the loop over all bytes, then with their weight. */
 FUNCTION summed_byte_by_byte
     cmp rsi, 20
     jne sum_right
@@ -345,7 +345,7 @@ FUNCTION summed_byte_by_byte
     ret
 END summed_byte_by_byte
 
-/* Counts a word twice, and another not at all. */
+/* Does not count the word at 98. */
 FUNCTION summed_run_of_another_loop
     cmp rsi, 102
     jne sum_right
@@ -371,7 +371,7 @@ FUNCTION summed_run_of_another_loop
     ret
 END summed_run_of_another_loop
 
-/* Adds up in r8 a value that exists in the fourth round only. */
+/* Adds r8, which holds the data only after the third round. */
 FUNCTION summed_uneven_loop
     cmp rsi, 8
     jne sum_right
@@ -418,9 +418,9 @@ FUNCTION summed_keeps_upper_half
     ret
 END summed_keeps_upper_half
 
-/* --- Lemmas that depend on others --- */
+/* --- Lemmas that depend on other lemmas --- */
 
-/* Bytes at even and at odd places are exchanged after an odd number of bytes. */
+/* Exchanges bytes at even and at odd places. */
 FUNCTION sum_swapped
     mov eax, edx
 1:  test rsi, rsi
@@ -482,7 +482,7 @@ FUNCTION copy_pushes_16_bits
     COPY_REST
 END copy_pushes_16_bits
 
-/* BT uses the index of a bit modulo the width. */
+/* BT uses the index of a bit modulo the width of the register: it tests bit 1. */
 FUNCTION copy_bit_33
     mov eax, 2
     bt eax, 33
@@ -522,7 +522,7 @@ END copy_reads_below_red_zone
 
 /* --- Numbers --- */
 
-/* A sum of 17 bits, twice: above 33 bits there is no carry. */
+/* Shifts by 33 bits, not by 32, and so loses the carry of a 17-bit sum. */
 FUNCTION sum_shifts_by_33
     cmp rsi, 2
     jne sum_right
@@ -554,7 +554,7 @@ FUNCTION carry_copy_rep
     ret
 END carry_copy_rep
 
-/* The upper halves are not cleared. */
+/* Does not clear the upper halves. */
 FUNCTION move_leaves_dirty
     WHERE_THEY_OVERLAP carry_copy_move_generic
     vpxor ymm0, ymm0, ymm0
@@ -574,15 +574,15 @@ FUNCTION move_hands_on_less
     jmp carry_copy_rep
 END move_hands_on_less
 
-/* Clears the upper halves if the ranges do not overlap. */
+/* Clears the upper halves only if the ranges do not overlap. */
 FUNCTION move_leaves_dirty_where_ranges_overlap
     vpxor ymm0, ymm0, ymm0
     jmp carry_copy_move_generic
 END move_leaves_dirty_where_ranges_overlap
 
-/* --- Kernels by a reviewer, for faults that a prover may overlook --- */
+/* --- More faults that a prover may overlook --- */
 
-/* MOVD without VEX keeps the upper half of ymm0: the caller's is added. */
+/* MOVD without VEX keeps the upper half of ymm0: the caller's upper half is added. */
 FUNCTION sum_upper_after_movd
     mov eax, edx
 1:  cmp rsi, 2
@@ -601,7 +601,7 @@ FUNCTION sum_upper_after_movd
     SUM_REST
 END sum_upper_after_movd
 
-/* MOVD without VEX keeps the upper half of zmm2: the caller's is added. */
+/* MOVD without VEX keeps the upper half of zmm2: the caller's upper half is added. */
 FUNCTION sum_upper_of_zmm_after_movd
     mov eax, edx
 1:  cmp rsi, 2
@@ -622,7 +622,7 @@ FUNCTION sum_upper_of_zmm_after_movd
     SUM_REST
 END sum_upper_of_zmm_after_movd
 
-/* The upper quarter of ymm0 survives the loop, as the caller left it. */
+/* Adds the upper quarter of ymm0, which the loop leaves as it was at the call. */
 FUNCTION sum_upper_over_loop
     cmp rsi, 2
     jb sum_right
@@ -656,7 +656,7 @@ FUNCTION move_xor_with_upper
     jmp carry_copy_generic
 END move_xor_with_upper
 
-/* MOVD without VEX, and bytes 24 to 31. */
+/* MOVD without VEX keeps bytes 24 to 31 of ymm0, which are added. */
 FUNCTION sum_upper_quarter
     movd xmm0, edx
     xor eax, eax
@@ -676,7 +676,7 @@ FUNCTION sum_upper_quarter
     SUM_REST
 END sum_upper_quarter
 
-/* MOVDQU loads half of a vector; the other half remains from the previous vector. */
+/* MOVDQU loads the lower half of ymm0; the upper half of the last vector is added again. */
 FUNCTION sum_upper_of_last_vector
     mov eax, edx
 1:  cmp rsi, 32
@@ -719,7 +719,7 @@ FUNCTION sum_upper_of_last_vector
     jmp sum_right
 END sum_upper_of_last_vector
 
-/* Undefined: CPUs clear the register. */
+/* Executes BSWAP of 16 bits, whose result is undefined: CPUs clear the register. */
 FUNCTION sum_bswap_of_16_bits
     mov eax, edx
 1:  cmp rsi, 2
@@ -735,7 +735,7 @@ FUNCTION sum_bswap_of_16_bits
 2:  SUM_REST
 END sum_bswap_of_16_bits
 
-/* Non-temporal stores that may become visible after later ones. */
+/* Lacks an SFENCE: non-temporal stores may become visible after later stores. */
 FUNCTION copy_streams_without_sfence
 1:  cmp rdx, 16
     jb 21f
@@ -751,7 +751,7 @@ FUNCTION copy_streams_without_sfence
     COPY_REST
 END copy_streams_without_sfence
 
-/* A prefix 66 before VEX: #UD. */
+/* A prefix 66 before VEX raises #UD. */
 FUNCTION copy_undefined_prefix
     .byte 0x66
     vzeroupper
@@ -776,7 +776,7 @@ FUNCTION copy_compares_32_bits
     COPY_REST
 END copy_compares_32_bits
 
-/* Reads a byte too many if 32 bits of the size are 63 modulo 64. */
+/* Reads a byte too many if the size is 63 modulo 64. Tests only the lower half of the size. */
 FUNCTION sum_reads_beyond_63
     mov eax, edx
     mov ecx, esi
@@ -787,7 +787,7 @@ FUNCTION sum_reads_beyond_63
 1:  SUM_REST
 END sum_reads_beyond_63
 
-/* Reads a byte too many if all 64 bits of the size are 63 modulo 64. */
+/* Reads a byte too many if the size is 63 modulo 64. Tests all bits of the size. */
 FUNCTION sum_reads_beyond_63_of_64
     mov eax, edx
     mov rcx, rsi
@@ -799,7 +799,7 @@ FUNCTION sum_reads_beyond_63_of_64
     jmp sum_right
 END sum_reads_beyond_63_of_64
 
-/* Drops a byte if the source starts at 61 modulo 64. */
+/* Drops a byte if the address of the source is 61 modulo 64 and the size is 9 or more. */
 FUNCTION copy_start_61
     mov ecx, esi
     and ecx, 63
@@ -813,7 +813,7 @@ FUNCTION copy_start_61
     COPY_REST
 END copy_start_61
 
-/* Swaps bytes if the data start at 63 modulo 64. */
+/* Swaps bytes if the address of the data is 63 modulo 64 and the size is 8. */
 FUNCTION sum_start_63
     mov eax, edx
     mov ecx, edi
@@ -951,7 +951,7 @@ FUNCTION copy_99_direction
 1:  COPY_REST
 END copy_99_direction
 
-/* Adds a carry that nothing has set. */
+/* Adds the carry of the comparison, which is 0. */
 FUNCTION sum_64_carry
     mov eax, edx
     cmp rsi, 64
@@ -974,20 +974,20 @@ FUNCTION copy_7_before
     COPY_REST
 END copy_7_before
 
-/* Copies as many bytes as the lowest 32 bits of the size. */
+/* Uses only the lowest 32 bits of the size. */
 FUNCTION copy_rep_of_32_bits
     mov ecx, edx
     rep movsb
     ret
 END copy_rep_of_32_bits
 
-/* Adds the upper half of a register with an argument of 32 bits. */
+/* Adds the upper half of rdx, although the argument has 32 bits. */
 FUNCTION sum_seed_of_64_bits
     mov rax, rdx
     SUM_REST
 END sum_seed_of_64_bits
 
-/* Uses a mask with 63 of 64 bytes. */
+/* Copies only 63 of 64 bytes, by its mask. */
 FUNCTION copy_mask_of_63
     cmp rdx, 64
     jne 21f
@@ -1001,7 +1001,7 @@ FUNCTION copy_mask_of_63
     COPY_REST
 END copy_mask_of_63
 
-/* Stores the last 16 bytes one too far. */
+/* Stores the last 16 bytes one byte too far. */
 FUNCTION copy_writes_beyond
     cmp rdx, 16
     jb 21f

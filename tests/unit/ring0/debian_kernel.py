@@ -121,7 +121,7 @@ def fetch(folder: Path) -> DebianKernel:
     return get(folder, names, FLAVOUR)
 
 
-# --- AArch64: package lists in the folder, as the system's are for one architecture ---
+# --- AArch64: package lists in the folder, because the system's lists lack this architecture ---
 
 APT_SETTINGS = """
 APT::Architecture "amd64";
@@ -148,7 +148,7 @@ def list_packages(folder: Path) -> None:
 
 
 def fetch_aarch64(folder: Path) -> DebianKernel:
-    """Fetches the packages. The compiler and the scripts for modules are those of this machine."""
+    """Fetches the packages. The compiler and the scripts for modules run on this machine."""
     folder.mkdir(parents=True, exist_ok=True)
     list_packages(folder)
     found = re.search(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The module of ports/linux: its build, its boot, and its output."""
+"""The module of ports/linux: its build, its initial RAM disk, and its output."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Session:
         return [line.strip() for line in self.lines if re.match(r" *not ok ", line)]
 
     def has_all_points(self) -> bool:
-        """Checks that each plan, the outer one and those of the module, is met."""
+        """Checks that the outer plan, and all plans of the module, are met."""
         for indent in ("", "    "):
             plans = re.findall(rf"^{indent}1\.\.(\d+)$", self.text, re.MULTILINE)
             points = re.findall(rf"^{indent}(?:not )?ok \d+ ", self.text, re.MULTILINE)

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent.parent.parent
-KERNEL_SECONDS = 900  # limit for one boot; it needs twelve on an idle machine
+KERNEL_SECONDS = 900  # limit for one boot, which takes twelve seconds on an idle machine
 
 
 @dataclass
 class Result:
-    """A kernel's output in TAP, and its exit status (None: it was killed)."""
+    """A kernel's output in TAP, and its exit status (None: unknown, or the kernel was killed)."""
 
     status: int | None
     lines: list[str]
@@ -77,7 +77,7 @@ def run_qemu(command: list[str | Path]) -> tuple[int, list[str]]:
 
 
 def boot(kernel: Path, model: str, options: str = "") -> Result:
-    """Boots in QEMU without hardware acceleration, so that it cannot affect this machine."""
+    """Boots in QEMU without hardware acceleration: the kernel cannot affect this machine."""
     qemu = shutil.which("qemu-system-x86_64")
     if not qemu:
         pytest.skip("qemu-system-x86_64 is not installed (package qemu-system-x86)")

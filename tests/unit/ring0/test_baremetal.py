@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The core in its own kernel, on old and new CPUs; mutants must be caught."""
+"""The core in the test kernel of ports/baremetal, on old and new CPUs; mutants must be caught."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from machines import Result, bochs_version, boot, boot_bochs
 
-# CPUs, each with the size up to which kernels are tested at every size; larger sizes are sampled.
+# CPU models, each with a limit: all sizes of data up to the limit are tested, and some larger ones.
 MODELS = {"qemu64": 512, "Nehalem": 512, "Haswell": 512, "max": 2048}
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_kernel(kernel: Path, model: str) -> None:
-    """All tests pass in a kernel of its own."""
+    """All tests in the test kernel pass on each CPU model."""
     result = boot(kernel, model, f"sizes={MODELS[model]}")
     assert result.status == 0, result.text()
     assert result.points == result.planned > 0, result.text()
@@ -25,7 +25,7 @@ def test_kernel(kernel: Path, model: str) -> None:
 
 @pytest.mark.parametrize("masked", ["xsavec", ""])
 def test_kernel_with_avx512(kernel: Path, tmp_path: Path, masked: str) -> None:
-    """Kernels with AVX-512 pass in ring 0."""
+    """Checksums and copies with AVX-512 pass their tests in ring 0."""
     if not masked and bochs_version() < (3, 0):
         pytest.skip("before 3.0, Bochs keeps AVX at a wrong offset by XSAVEC")
     result = boot_bochs(kernel, tmp_path, "corei7_icelake_u", f"mask={masked} kernels=avx512")
@@ -51,8 +51,8 @@ def test_row_off_by_one(kernel: Path) -> None:
 
 @pytest.mark.parametrize("broken", ["frame", "interrupted-frame"])
 def test_fault_without_frame(kernel: Path, broken: str) -> None:
-    """A fault of a thread without a frame ends the kernel. So does a fault of an interrupt: it must
-    not use the frame of the interrupted code."""
+    """A fault of a thread without a frame ends the kernel. So does a fault of an interrupt, which
+    must not use the frame of the interrupted code."""
     result = boot(kernel, "max", f"only=frames break={broken}")
     assert result.gave_up.startswith("Bail out! trap 14 "), result.text()
 

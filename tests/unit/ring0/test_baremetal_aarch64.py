@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The core in its own kernel on CPUs of AArch64; mutants must be caught."""
+"""The core in the test kernel of ports/baremetal for AArch64; mutants must be caught."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from machines import Result, boot_aarch64
 
-# CPUs of Armv8.0, without PAN; of 8.2; and with all features of QEMU. Sizes as in
+# CPU models: Armv8.0 without PAN, Armv8.2, and all features of QEMU. The sizes are limits, as in
 # test_baremetal.py.
 MODELS = {"cortex-a72": 512, "neoverse-n1": 512, "max": 2048}
 DATA_ABORT = "Bail out! trap 37 "
@@ -18,7 +18,7 @@ DATA_ABORT = "Bail out! trap 37 "
 
 @pytest.mark.parametrize("model", MODELS)
 def test_kernel(kernel_aarch64: Path, model: str) -> None:
-    """All tests pass in a kernel of its own, on two CPUs."""
+    """All tests in the test kernel pass on each CPU model, with two CPUs."""
     result = boot_aarch64(kernel_aarch64, model, f"sizes={MODELS[model]}")
     assert result.status == 0, result.text()
     assert result.points == result.planned > 0, result.text()
@@ -30,9 +30,9 @@ def test_kernel(kernel_aarch64: Path, model: str) -> None:
 
 @pytest.mark.parametrize("test", ["patch", "interrupts"])
 def test_text_that_runs_while_it_is_written(kernel_aarch64: Path, test: str) -> None:
-    """Text is patched while it runs. QEMU runs one thread for both CPUs, because its threads lose
-    writes to text that another one translates. It runs each CPU for 100 ms, and a commit needs
-    several turns of both.
+    """Text is patched while it runs. QEMU emulates both CPUs in one thread, because with several
+    threads, writes to text that another thread is translating are lost. Each CPU runs for 100 ms in
+    turn, and a commit needs several turns of both.
     """
     options = f"only={test} live flips=4"
     result = boot_aarch64(kernel_aarch64, "max", options, "tcg,thread=single")

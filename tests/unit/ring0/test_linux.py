@@ -78,7 +78,7 @@ def test_parameters(linux: DebianKernel, sound: Path) -> None:
 
 
 def test_feature_that_linux_does_without(linux: DebianKernel, sound: Path) -> None:
-    """The CPU has the feature, but sections may not use its registers."""
+    """The CPU has AVX2, but Linux does not let sections use the registers."""
     session = boot(linux, sound, "max", options="clearcpuid=avx2")
     check(session)
     assert re.search(r"^ +sum +avx2 .* needs avx2$", session.text, re.MULTILINE), session.text
@@ -86,7 +86,7 @@ def test_feature_that_linux_does_without(linux: DebianKernel, sound: Path) -> No
 
 
 def test_rows_off_by_one(folder: Path, linux: DebianKernel, init: Path, sound: Path) -> None:
-    """With a wrong table of instructions that may fault, Linux reports a fault of its own."""
+    """With a wrong table of instructions that may fault, Linux reports a fault in the kernel."""
     module, warnings = build(folder, linux, "BREAK=row")
     assert any("objtool: carry_copy_try_rep" in line for line in warnings)
     session = boot(linux, initrd(folder, init, module, "row"), "max")

@@ -75,7 +75,7 @@ def test_module(linux: DebianKernel, sound: Path, model: str) -> None:
 
 
 def test_rows_off_by_one(folder: Path, linux: DebianKernel, init: Path, sound: Path) -> None:
-    """With a wrong table of instructions that may fault, Linux reports a fault of its own."""
+    """With a wrong table of instructions that may fault, Linux reports a fault in the kernel."""
     module, _ = build(folder, linux, CROSS, "BREAK=row")
     session = boot(linux, initrd(folder, init, module, "row"), "max")
     assert "Unable to handle kernel paging request" in session.text, session.text

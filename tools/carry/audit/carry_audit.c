@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Implements carry audit, which verifies the captures of an archive. The program carry-audit of the
- * Python package does the work: it must be in the folder of this one, or on the PATH.
- */
+/* Implements carry audit, which verifies the captures of an archive. The program carry-audit of the
+   Python package does the work. It must be in the folder of this program, or on the PATH. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of `carry audit --help`, both here and in the program that it starts. */
+/* The text of `carry audit --help`, here and in the program carry-audit, which the command
+   starts. */
 #ifndef CARRY_TOOLS_AUDIT_USAGE_H
 #define CARRY_TOOLS_AUDIT_USAGE_H
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * `carry bench capture`: times `carry check`, `carry fix` and other programs on one large capture
- * in the page cache, each started as its users start it.
- */
+/* `carry bench capture`: times `carry check`, `carry fix` and other programs on one large capture
+ * in the page cache. Each program is started with the command line that its users would type. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
@@ -19,6 +17,7 @@
 #include "bench/capture_ends.h"
 #include "bench/capture_loop.h"
 #include "bench/capture_make.h"
+#include "bench/capture_sum.h"
 #include "bench/noise.h"
 #include "common/clock.h"
 #include "common/command.h"
@@ -40,7 +39,8 @@
 #define TOLERANCE    0.005 /* seconds by which the start and exit of a program vary */
 #define PATH_SIZE    4096
 
-/* Slow programs read a part of the capture, once: speeds are compared in bytes a second. */
+/* Slow programs read only 1/PART_DIVISOR of the capture, and only once. Speeds are compared in
+ * bytes per second. */
 #define PART_DIVISOR 16
 
 /* Placeholders in command lines. */
@@ -48,10 +48,13 @@
 #define FILE_NAME "FILE"
 #define COPY_NAME "COPY"
 
+/* The program with whose speed others are compared. */
+#define LOOP "libpcap, empty loop"
+
 #define TSHARK_FILTER                                                                              \
     "ip.checksum.status == 0 || tcp.checksum.status == 0 || udp.checksum.status == 0"
 
-/* Groups programs by what they do. */
+/* The tasks by which programs are grouped. */
 enum task { VERIFY, REPAIR, READ, COPY, PASS };
 
 static const struct {
@@ -64,7 +67,8 @@ static const struct {
     [PASS] = {"pass", "repair in files and pipes"},
 };
 
-/* How a program gets the capture: by its name, all of it or a part, or at its standard input. */
+/* How a program gets the capture: by the name of the whole file or of a part, or through standard
+ * input, from the file or from a pipe. */
 enum way { WHOLE, PART, REDIRECTED, PIPED };
 
 static const enum bench_ends_kind ends_kinds[] = {
@@ -90,17 +94,32 @@ static const struct subject {
       "udp.check_checksum:TRUE", "-r", FILE_NAME, "-Y", TSHARK_FILTER}},
     {"carry fix", REPAIR, WHOLE, {SELF, "fix", "--quiet", FILE_NAME, "-o", COPY_NAME}},
     {"tcprewrite -C", REPAIR, PART, {"tcprewrite", "-C", "-i", FILE_NAME, "-o", COPY_NAME}},
+    {"mapped and summed", READ, WHOLE, {SELF, "bench", "capture", "--sum-mapped", FILE_NAME}},
     {"cat", READ, WHOLE, {"cat", FILE_NAME}},
-    {"libpcap, empty loop", READ, WHOLE, {SELF, "bench", "capture", "--libpcap-loop", FILE_NAME}},
+    {LOOP, READ, WHOLE, {SELF, "bench", "capture", "--libpcap-loop", FILE_NAME}},
     {"tcpdump -w", READ, WHOLE, {"tcpdump", "-r", FILE_NAME, "-w", "/dev/null"}},
     {"capinfos", READ, PART, {"capinfos", FILE_NAME}},
-    {"cp", COPY, WHOLE, {"cp", "--reflink=never", FILE_NAME, COPY_NAME}},
+    {"cp", COPY, WHOLE, {"cp", FILE_NAME, COPY_NAME}},
+    {"cp --reflink=never", COPY, WHOLE, {"cp", "--reflink=never", FILE_NAME, COPY_NAME}},
     {"carry fix FILE -o COPY", PASS, WHOLE, {SELF, "fix", "--quiet", FILE_NAME, "-o", COPY_NAME}},
     {"carry fix <FILE >COPY", PASS, REDIRECTED, {SELF, "fix", "--quiet", "-", "-o", "-"}},
     {"carry fix between pipes", PASS, PIPED, {SELF, "fix", "--quiet", "-", "-o", "-"}},
 };
 
 #define SUBJECTS (sizeof subjects / sizeof *subjects)
+
+/* Programs whose speeds are compared, by their titles. */
+static const struct comparison {
+    const char *program, *beside;
+} comparisons[] = {
+    {"carry check", "carry check -j1"},
+    {"carry check -j1", "libpcap, empty loop"},
+    {"carry fix", "cp"},
+    {"carry fix", "cp --reflink=never"},
+    {"carry fix", "carry check"},
+};
+
+#define COMPARISONS (sizeof comparisons / sizeof *comparisons)
 
 enum state { MEASURED, MISSING, BROKEN };
 
@@ -117,7 +136,7 @@ struct options {
     uint64_t size;
     bool json;
     bool pipes;
-    bool libpcap_loop;
+    bool libpcap_loop, sum_mapped;
     const char *source;
 };
 
@@ -145,6 +164,8 @@ static const char usage[] =
     "                  capture and to one that drops the copy\n"
     "  --libpcap-loop  time nothing: only read FILE through libpcap with an empty\n"
     "                  callback, the minimal work of a program that uses libpcap\n"
+    "  --sum-mapped    time nothing: only map FILE and sum its bytes, the minimal\n"
+    "                  work of a program that looks at all of them\n"
     "  -J, --json      print everything measured as a JSON object\n"
     "  -h, --help      print this help\n"
     "\n"
@@ -180,13 +201,14 @@ static int set_quick(const char *command, const struct option_row *row, const ch
     return STATUS_CLEAN;
 }
 
-/* Reads the options; returns as options_read() does. */
+/* Reads the options like options_read(). */
 static bool read_capture_options(int argc, char **argv, struct options *options, int *status) {
     const struct option_row rows[] = {
         {"size", .set = set_size, .target = &options->size},
         {"quick", .set = set_quick, .value = VALUE_NONE, .target = &options->size},
         {"pipes", .flag = &options->pipes},
         {"libpcap-loop", .flag = &options->libpcap_loop},
+        {"sum-mapped", .flag = &options->sum_mapped},
         {"json", 'J', .flag = &options->json},
         {0},
     };
@@ -195,8 +217,9 @@ static bool read_capture_options(int argc, char **argv, struct options *options,
     options->source = argv[optind];
     if (argc - optind > 1)
         *status = command_usage(argv[0], "unexpected argument '%s'", argv[optind + 1]);
-    else if (options->libpcap_loop && !options->source)
-        *status = command_usage(argv[0], "--libpcap-loop needs a FILE");
+    else if ((options->libpcap_loop || options->sum_mapped) && !options->source)
+        *status = command_usage(argv[0], "--%s needs a FILE",
+                                options->libpcap_loop ? "libpcap-loop" : "sum-mapped");
     return *status == STATUS_CLEAN;
 }
 
@@ -207,44 +230,49 @@ static const char *work_folder(void) {
     return folder && *folder ? folder : "/tmp";
 }
 
-static int create_work_file(char *path, size_t size) {
+static void name_work_file(char *path, size_t size) {
     snprintf(path, size, "%s/carry-bench-XXXXXX", work_folder());
-    return mkstemp(path);
 }
 
-/* Opens a file without a name: it ends with this process, and others open it as /dev/fd/N. */
+/* Opens a file without a name. It disappears when this process ends; other programs open it as
+ * /dev/fd/N. */
 static FILE *open_nameless(void) {
     char path[PATH_SIZE];
     sigset_t before;
     signals_hold(&before);
-    int descriptor = create_work_file(path, sizeof path);
+    name_work_file(path, sizeof path);
+    int descriptor = mkstemp(path);
     if (descriptor >= 0)
         unlink(path);
     signals_release(&before);
     return descriptor < 0 ? NULL : fdopen(descriptor, "w+b");
 }
 
-/* The file that programs write. It has a name, as carry fix renames its copy to it. */
-static char copy_path[PATH_SIZE];
-static volatile pid_t running; /* the program that may be writing it, or 0 */
+/* The file that programs write, alone in a folder. It has a name, since carry fix renames its copy
+   to that name. */
+static char copy_folder[PATH_SIZE], copy_path[PATH_SIZE + 8];
+static volatile pid_t running; /* the program that may be writing the copy, or 0 */
 
 static void remove_copy(void) {
     if (running > 0)
         kill(running, SIGTERM);
     unlink(copy_path);
+    rmdir(copy_folder);
 }
 
-static bool create_copy(void) {
+static bool create_copy_folder(void) {
     sigset_t before;
     signals_hold(&before);
-    int descriptor = create_work_file(copy_path, sizeof copy_path);
+    name_work_file(copy_folder, sizeof copy_folder);
+    const bool created = mkdtemp(copy_folder);
+    snprintf(copy_path, sizeof copy_path, "%s/copy", copy_folder);
     signals_undo(remove_copy);
     signals_release(&before);
-    return descriptor >= 0 && close(descriptor) == 0;
+    return created;
 }
 
-/* Makes a capture in a child, as the peak memory of programs includes that of the process that
- * started them. */
+/* Makes a capture in a child process, as the peak memory of a program includes the peak memory of
+ * the process that started it. */
 static bool make_one_capture(FILE *out, const char *source, uint64_t size, uint64_t *bytes) {
     int status;
     pid_t child = fork();
@@ -261,7 +289,7 @@ static bool make_captures(struct bench *bench) {
     const struct options *options = &bench->options;
     bench->whole = open_nameless();
     bench->part = open_nameless();
-    if (!bench->whole || !bench->part || !create_copy()) {
+    if (!bench->whole || !bench->part || !create_copy_folder()) {
         command_error("cannot create a capture in %s: %s", work_folder(), strerror(errno));
         return false;
     }
@@ -328,10 +356,11 @@ static void measure_once(const struct subject *subject, FILE *capture, struct re
     char name[32];
     int status;
     snprintf(name, sizeof name, "/dev/fd/%d", fileno(capture));
-    /* Removes the previous program's output, before the measured time. */
-    const bool emptied = truncate(copy_path, 0) == 0;
+    /* Removes the previous program's output, before the measured time: to replace a file, some file
+       systems first write the new one to the disk. */
+    unlink(copy_path);
     const int64_t before = clock_ns();
-    if (!emptied || !run_once(subject, name, &status, &used)) {
+    if (!run_once(subject, name, &status, &used)) {
         result->state = BROKEN;
         return;
     }
@@ -351,8 +380,9 @@ static bool is_subject_wanted(const struct bench *bench, size_t subject) {
     return bench->options.pipes == (subjects[subject].task == PASS);
 }
 
-/* Runs each program once. Programs run in rounds, so a slow moment of the machine affects all
- * alike. */
+/* Runs the programs of a round. Slow programs run only in round 0, and programs that failed do not
+ * run again. Each round runs all other programs, so a slow moment of the machine affects all of
+ * them. */
 static void run_programs(struct bench *bench, size_t round) {
     for (size_t i = 0; i < SUBJECTS; i++) {
         const struct subject *subject = &subjects[i];
@@ -367,7 +397,7 @@ static void run_programs(struct bench *bench, size_t round) {
     }
 }
 
-/* Adds the noise of programs that ran more than once: a single run has no interval. */
+/* Adds the noise of programs that ran more than once: the quartiles of a single run are equal. */
 static void add_capture_noise(struct bench *bench) {
     bench->noise.ended_early = bench->rounds < ROUNDS;
     for (size_t i = 0; i < SUBJECTS; i++) {
@@ -399,11 +429,51 @@ static struct bench_stats result_rates(const struct result *result) {
         .median = bytes / seconds.median, .q1 = bytes / seconds.q3, .q3 = bytes / seconds.q1};
 }
 
-static void print_result(const struct subject *subject, const struct result *result) {
-    char title[TEXT_SIZE], peak[TEXT_SIZE];
+static const struct result *find_result(const struct bench *bench, const char *title) {
+    size_t i = 0;
+    while (strcmp(subjects[i].title, title) != 0)
+        i++;
+    return &bench->results[i];
+}
+
+/* Returns the result of libpcap's empty loop; NULL if it was not measured. */
+static const struct result *find_loop(const struct bench *bench) {
+    const struct result *loop = find_result(bench, LOOP);
+    return loop->state == MEASURED ? loop : NULL;
+}
+
+/* Compares two programs round by round. Returns false if they did not run in the same rounds. */
+static bool compare_speeds(const struct bench *bench, const struct comparison *comparison,
+                           struct bench_stats *ratio) {
+    const struct result *result = find_result(bench, comparison->program);
+    const struct result *beside = find_result(bench, comparison->beside);
+    double ratios[ROUNDS];
+    if (result->state != MEASURED || beside->state != MEASURED || result->rounds != beside->rounds)
+        return false;
+    for (size_t i = 0; i < result->rounds; i++)
+        ratios[i] = beside->seconds[i] / result->seconds[i];
+    *ratio = bench_stats(ratios, result->rounds);
+    return true;
+}
+
+static void print_comparisons(const struct bench *bench) {
+    struct bench_stats ratio;
+    printf("  speed beside another program, round by round: median and quartiles\n");
+    for (size_t i = 0; i < COMPARISONS; i++)
+        if (compare_speeds(bench, &comparisons[i], &ratio))
+            printf("    %-16s beside %-20s %5.2f %6.2f %6.2f\n", comparisons[i].program,
+                   comparisons[i].beside, ratio.median, ratio.q1, ratio.q3);
+}
+
+static void print_result(const struct subject *subject, const struct result *result,
+                         const struct result *loop) {
+    char title[TEXT_SIZE], peak[TEXT_SIZE], speed[TEXT_SIZE] = "-";
+    const double rate = result->state == MEASURED ? result_rates(result).median : 0;
     snprintf(title, sizeof title, "%s%s", subject->title, is_slow(subject) ? " *" : "");
+    if (loop)
+        text_measure(speed, rate / result_rates(loop).median);
     if (result->state == MEASURED)
-        printf("    %-20s %9.3f %12s\n", title, result_rates(result).median,
+        printf("    %-20s %9.3f %11s %12s\n", title, rate, speed,
                text_bytes(peak, result->peak_bytes));
     else
         printf("    %-20s %s\n", title, result->state == MISSING ? "not installed" : "failed");
@@ -413,7 +483,7 @@ static double median_of(const double *seconds, const struct result *result) {
     return bench_stats(seconds, result->rounds).median;
 }
 
-/* Prints a result, with its speed as a multiple of that of `first`. */
+/* Prints a result, with its speed as a multiple of the speed of `first`. */
 static void print_pass(const struct subject *subject, const struct result *result,
                        const struct result *first) {
     char peak[TEXT_SIZE], speed[TEXT_SIZE], cpu_speed[TEXT_SIZE] = "-";
@@ -443,14 +513,16 @@ static void print_passes(const struct bench *bench) {
 }
 
 static void print_programs(const struct bench *bench) {
-    printf("  %-22s %9s %12s\n", "", "GB/s", "peak memory");
+    const struct result *loop = find_loop(bench);
+    printf("  %-22s %9s %11s %12s\n", "", "GB/s", "of libpcap", "peak memory");
     for (size_t i = 0; i < SUBJECTS; i++) {
         if (!is_subject_wanted(bench, i))
             continue;
         if (i == 0 || subjects[i].task != subjects[i - 1].task)
             printf("  %s\n", tasks[subjects[i].task].heading);
-        print_result(&subjects[i], &bench->results[i]);
+        print_result(&subjects[i], &bench->results[i], loop);
     }
+    print_comparisons(bench);
 }
 
 static void print_capture_text(const struct bench *bench) {
@@ -498,19 +570,32 @@ static json_t *result_json(const struct subject *subject, const struct result *r
     return object;
 }
 
+static json_t *comparisons_json(const struct bench *bench) {
+    json_t *array = json_array();
+    struct bench_stats ratio;
+    for (size_t i = 0; i < COMPARISONS; i++)
+        if (compare_speeds(bench, &comparisons[i], &ratio))
+            json_array_append_new(array,
+                                  json_pack("{s:s, s:s, s:f, s:f, s:f}", "program",
+                                            comparisons[i].program, "beside", comparisons[i].beside,
+                                            "speed", ratio.median, "q1", ratio.q1, "q3", ratio.q3));
+    return array;
+}
+
 static void print_capture_json(const struct bench *bench) {
     json_t *programs = json_array();
     for (size_t i = 0; i < SUBJECTS; i++)
         if (is_subject_wanted(bench, i))
             json_array_append_new(programs, result_json(&subjects[i], &bench->results[i]));
     json_t *object =
-        json_pack("{s:s, s:o, s:I, s:o, s:o}", "bench", "capture", "machine", bench_machine_json(),
-                  "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "noise",
-                  bench_noise_json(&bench->noise), "programs", programs);
+        json_pack("{s:s, s:o, s:I, s:o, s:o, s:o}", "bench", "capture", "machine",
+                  bench_machine_json(), "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "noise",
+                  bench_noise_json(&bench->noise), "programs", programs, "comparisons",
+                  comparisons_json(bench));
     json_print_report(object);
 }
 
-/* Returns whether carry ran, and found every sum of a made-up capture good. */
+/* Returns whether carry ran, and found every sum good if the capture was made up. */
 static bool has_carry_passed(const struct bench *bench) {
     for (size_t i = 0; i < SUBJECTS; i++) {
         const struct result *result = &bench->results[i];
@@ -541,6 +626,8 @@ int bench_capture(int argc, char **argv) {
         return status;
     if (bench.options.libpcap_loop)
         return bench_capture_loop(bench.options.source);
+    if (bench.options.sum_mapped)
+        return bench_capture_sum(bench.options.source);
     status = run_capture_bench(&bench);
     remove_copy();
     if (bench.whole)

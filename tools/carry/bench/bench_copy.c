@@ -66,7 +66,7 @@ static int add_copy_mode(const char *command, const struct option_row *row, cons
     return command_usage(command, "there is no mode '%s'", text);
 }
 
-/* Reads the options; returns as options_read() does. */
+/* Reads the options like options_read(). */
 static bool read_copy_options(int argc, char **argv, struct options *options, int *status) {
     const struct option_row rows[] = {
         {"quick", .flag = &options->quick},
@@ -107,13 +107,13 @@ static void add_sized_copies(struct copy_set *set, const struct options *options
     }
 }
 
-/* Allocates `count` cells, enough for all modes. */
+/* Allocates room for `count` cells. Returns false if there is no memory. */
 static bool make_cells(struct copy_set *set, size_t count) {
     set->cells = calloc(count, sizeof *set->cells);
     return set->cells != NULL;
 }
 
-/* Adds the cells of pipes; returns false if the process at the other end cannot be started. */
+/* Adds the cells of pipes. Returns false if the process at the other end cannot be started. */
 static bool add_pipes(struct copy_bench *bench) {
     add_cell(&bench->pipe, (struct copy_cell){.mode = COPY_PIPE});
     for (size_t i = 0; i < FLOW_WORKS; i++)

@@ -17,7 +17,7 @@
 /* Does the work of a subject; the result depends on it, so that compilers keep the work. */
 typedef uint32_t copy_work_fn(void *dst, const void *src, size_t size);
 
-/* Either `copy` or `work` is set. */
+/* Exactly one of `copy` and `work` is set, except in `flow`, where neither is. */
 struct copy_subject {
     const char *name;
     carry_copy_fn *copy;
@@ -45,7 +45,7 @@ struct copy_cell {
     enum copy_mode mode;
     size_t size; /* 0 where sizes vary */
     struct copy_alignment align;
-    size_t stride; /* from call to call; 0: all calls use the same bytes */
+    size_t stride; /* distance between consecutive calls; 0: all calls use the same bytes */
 };
 
 /* Measurements with the same subjects. */
@@ -60,7 +60,7 @@ struct copy_set {
 
 struct copy_bench {
     struct copy_set memory; /* copies between ranges that do not overlap */
-    struct copy_set beside; /* the same beside other work; the first subject copies nothing */
+    struct copy_set beside; /* copies beside other work; the first subject copies nothing */
     struct copy_set move;   /* between ranges that overlap: libc's memmove and carry_copy_move() */
     struct copy_set pipe;   /* blocks through a pipe, and the work on each block */
     struct copy_set flow; /* blocks from `dd` to `cat`: cells by flow_work, subjects by flow_way */
@@ -79,23 +79,35 @@ struct copy_bench {
     struct bench_noise noise;
 };
 
-/* Fills the subjects in; returns false without a pipe or memory. */
+/* Fills in the subjects. Returns false if there is no pipe or no memory. */
 bool copy_prepare(struct copy_bench *bench, size_t largest);
 
-/* Fills the subjects of `flow` in, and starts their process; returns false if it cannot. */
+/* Makes source and target of at least `size` bytes each. Returns false if there is no memory. */
+bool copy_make_areas(struct copy_bench *bench, size_t size);
+
+/* Copies nothing. */
+void copy_nothing(void *dst, const void *src, size_t size);
+
+/* Makes calls of one subject. The cell is of mode hot or cold, or is beside other work with one
+ * size. Returns a value that depends on the copies. */
+uint32_t copy_run_cell(const struct copy_bench *bench, const struct copy_cell *cell,
+                       const struct copy_subject *subject, size_t first, size_t calls);
+
+/* Fills in the subjects of `flow`, and starts their process. Returns false if that fails. */
 bool copy_start_flow(struct copy_bench *bench);
 
-/* Returns the name of a subject that copies wrongly, and sets `*size`; NULL if all copy right. */
+/* Returns the name of a subject that copies incorrectly, and sets `*size`; NULL if all subjects are
+ * correct. */
 const char *copy_find_wrong(const struct copy_bench *bench, size_t *size);
 
-/* How much to measure. */
+/* The amount to measure. */
 struct copy_effort {
     size_t rounds;
     double sample_ns;
-    double seconds; /* the most on a busy machine, for `memory` and for all other sets */
+    double seconds; /* the most on a busy machine for `memory`; each other set has a third of it */
 };
 
-/* Measures all cells. Returns false without memory. */
+/* Measures all cells. Returns false if there is no memory. */
 bool copy_measure(struct copy_bench *bench, const struct copy_effort *effort);
 
 void copy_release(struct copy_bench *bench);
@@ -113,10 +125,10 @@ struct copy_rate copy_rate(const struct copy_set *set, size_t cell, size_t subje
 /* Returns the nanoseconds that a subject of `beside` adds to the work around it; at least 0. */
 double copy_added(const struct copy_set *set, size_t cell, size_t subject);
 
-/* Returns the faster subject of libc's memcpy and `rep movsb` in a cell. */
+/* Returns the faster subject in a cell: memcpy() of libc, or `rep movsb`. */
 size_t copy_best(const struct copy_bench *bench, size_t cell);
 
-/* Print the reports on standard output. copy_print_json() returns false without memory. */
+/* Prints the reports on standard output. copy_print_json() returns false if there is no memory. */
 void copy_print_text(const struct copy_bench *bench);
 bool copy_print_json(const struct copy_bench *bench);
 

@@ -23,7 +23,7 @@
 
 #define SAMPLE_NS 1e6
 
-/* The target of the library, printed beside the figures. */
+/* The most nanoseconds that a hook should add to a call: a target, which is only printed. */
 #define MOST_NS 20
 
 enum place { PLACE_CALL, PLACE_ENTRY, PLACES };
@@ -67,7 +67,8 @@ static const char usage[] =
 
 /* --- Timed calls --- */
 
-/* Keeps compilers from analysing the function: they would rely on registers that it preserves. */
+/* Keeps compilers from analysing the function. Otherwise, its callers would rely on registers that
+ * the function happens to preserve. */
 #ifdef __clang__
 #define NO_IPA noinline
 #else

@@ -44,7 +44,7 @@ static double jit_millions(const struct bench_stats *ns) {
     return 1e3 / ns->median;
 }
 
-/* --- For people --- */
+/* --- As text --- */
 
 static void print_times(const struct jit_bench *bench, size_t mode) {
     printf("%s  bytes  generic     best    exact    range      exact    range%s\n",
@@ -80,7 +80,8 @@ static void print_rate_names(void) {
     putchar('\n');
 }
 
-/* Prints the times by bytes and by packets; each call sums one packet. */
+/* Prints, for calls that each sum one packet, nanoseconds per byte, and millions of packets per
+ * second. */
 static void print_rates(const struct jit_bench *bench, size_t mode) {
     print_rate_names();
     for (size_t size = 0; size < JIT_SIZES; size++) {
@@ -98,7 +99,7 @@ static void print_rates(const struct jit_bench *bench, size_t mode) {
 
 static void print_jit_sums(const struct jit_bench *bench, size_t mode) {
     printf("\n"
-           "%ssums, %s%s: ns a checksum, and times as fast as %s by carry_sum()\n",
+           "%ssums, %s%s: ns each, and times as fast as %s by carry_sum()\n",
            text_colour(COLOUR_BOLD), modes[mode].name, text_colour(COLOUR_NONE), bench->best);
     print_times(bench, mode);
     putchar('\n');
@@ -125,7 +126,7 @@ static void print_jit_packets(const struct jit_bench *bench) {
     }
 }
 
-/* Returns a title such as "sum of 1,500", in `text` if it has a number. */
+/* Returns the title of a function, such as "sum of 1,500". May write it to `text`. */
 static const char *function_title(size_t function, char text[2 * TEXT_SIZE]) {
     char number[TEXT_SIZE];
     switch (function) {
@@ -164,7 +165,7 @@ static void print_jit_text(const struct jit_bench *bench) {
     bench_noise_print(&bench->noise);
 }
 
-/* --- For programs --- */
+/* --- As JSON --- */
 
 static json_t *jit_stats_json(const struct bench_stats *ns) {
     return json_pack("{s:f, s:f, s:f, s:f}", "ns", ns->median, "min", ns->min, "q1", ns->q1, "q3",

@@ -8,7 +8,7 @@
 
 #include "common/measure.h"
 
-/* The modes of `carry bench sum` that have a size: hot and latency. */
+/* The first modes of `carry bench sum`: hot and latency. */
 #define JIT_MODES 2
 
 /* Functions that sum: two are compiled, two are made at run time. */
@@ -22,7 +22,7 @@ extern const size_t jit_sizes[JIT_SIZES];
  * packets of TCP over IPv4. */
 enum jit_function { JIT_FOR_RANGE = JIT_SIZES, JIT_CHECK, JIT_WRITE, JIT_FUNCTIONS };
 
-/* Packets are processed by compiled functions, and by functions made at run time. */
+/* Functions that process packets: compiled, or made at run time. */
 enum jit_way { JIT_COMPILED, JIT_MADE, JIT_WAYS };
 #define JIT_PACKETS 4
 extern const struct jit_packet {
@@ -36,9 +36,9 @@ struct jit_bench {
     double seconds; /* the most on a busy machine, for each of three plans */
     struct bench_noise noise;
     bool supported;
-    const char *best; /* the kernel behind carry_sum() */
+    const char *best; /* the kernel that carry_sum() uses */
     struct bench_stats sums[JIT_MODES][JIT_SIZES][JIT_SUMS];
-    double sum_speedups[JIT_MODES][JIT_SIZES][JIT_SUMS]; /* over JIT_BEST */
+    double sum_speedups[JIT_MODES][JIT_SIZES][JIT_SUMS]; /* relative to JIT_BEST */
     struct bench_stats packets[JIT_PACKETS][JIT_WAYS];
     double packet_speedups[JIT_PACKETS];      /* of made functions; 0: there is no generator */
     struct bench_stats making[JIT_FUNCTIONS]; /* to make and release a function */
@@ -46,8 +46,8 @@ struct jit_bench {
 };
 
 /*
- * Measures bench->rounds rounds. Returns STATUS_CLEAN, also if no function can be made, or an exit
- * status after a message.
+ * Measures bench->rounds rounds. Returns STATUS_CLEAN, even if no function can be made, or another
+ * exit status after a message.
  */
 int bench_jit_measure(struct jit_bench *bench);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For builds without libcarry-jit. */
+/* Replaces jit_work.c in builds without libcarry-jit, or where it makes no functions for
+ * packets. */
 #include "bench/bench_jit.h"
 #include "common/command.h"
 

@@ -65,8 +65,8 @@ struct bench {
     struct result results[SIZES][PROGRAMS];
 };
 
-/* Runs one trial. A sender that waits for a CPU sends too few packets: the share of its waits
- * counts as noise. */
+/* Runs one trial. A sender that waits for a CPU sends too few packets, so the share of time that it
+ * waits counts as noise. */
 static struct live_outcome run_live_trial(struct bench *bench, const struct program *program,
                                           uint32_t size, uint64_t rate) {
     const struct live_trial trial = {.size = size, .rate = rate, .seconds = bench->seconds};

@@ -14,7 +14,7 @@ struct bench_options {
     bool json;
 };
 
-/* Reads --quick, --json and --help; returns as options_read() does. */
+/* Reads --quick, --json and --help like options_read(). */
 bool bench_options(int argc, char **argv, const char *usage, struct bench_options *options,
                    int *status);
 

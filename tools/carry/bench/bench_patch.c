@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * `carry bench patch`: times calls and branches in all their forms, patched and not, commits, and
- * two applications.
- */
+/* `carry bench patch`: times calls and branches in all forms, patched and unpatched; commits; and
+ * two applications. */
 #define _GNU_SOURCE
 #include "bench/bench_patch.h"
 
@@ -18,7 +16,7 @@
 
 #define SITES_MAX (1u << 20)
 
-/* How much to measure. */
+/* The amount to measure. */
 struct effort {
     size_t cold_sites, batch_sites;
     size_t rounds;
@@ -101,7 +99,7 @@ static void release_texts(struct patch_text *texts, size_t count) {
 
 /* --- Patching --- */
 
-/* Counts sites that are not in the state for which they are timed. */
+/* The numbers of sites that are not in the state for which they are timed. */
 struct shortfall {
     size_t unpatched, called;
     enum carry_patch_reason reason;
@@ -186,8 +184,8 @@ static bool measure_cases(struct patch_bench *bench, const struct effort *effort
     return bench->samples != NULL;
 }
 
-/* Measures commits, then cases. Commits come first: they are made in children, and these must not
- * inherit a commit of their parent. */
+/* Measures commits, then cases. Commits come first, as they are made in child processes, which must
+ * not inherit a commit of their parent. */
 static int measure_sites(struct patch_bench *bench, const struct effort *effort) {
     if (!make_commit_texts(bench) ||
         !commit_measure(&bench->commits, bench->commit_texts, &bench->commit_texts[COMMIT_WORKS],

@@ -12,7 +12,7 @@
 struct patch_cell {
     const char *name;
     const char *title;
-    struct patch_shape shape; /* sites 0: the number that the user asked for */
+    struct patch_shape shape; /* if `sites` is 0, the user chooses the number */
 };
 
 enum { CELL_ONE, CELL_MANY, CELL_EIGHT, CELL_COLD, PATCH_CELLS };
@@ -33,7 +33,8 @@ struct patch_bench {
     size_t case_count;
     size_t cell_of[PATCH_CASES_MAX];
     struct patch_text texts[PATCH_CASES_MAX];
-    struct patch_text commit_texts[COMMIT_WORKS + 1]; /* the last has no sites: for delays */
+    /* The last one has nothing to patch: the thread of DELAY_ELSEWHERE runs it. */
+    struct patch_text commit_texts[COMMIT_WORKS + 1];
     struct bench_plan plan;
     double *samples;
     struct commit_results commits;
@@ -47,10 +48,10 @@ int patch_case(const struct patch_bench *bench, enum patch_form form, size_t cel
 /* Returns the nanoseconds of one site of a case. */
 struct bench_stats patch_stats(const struct patch_bench *bench, int number);
 
-/* Returns the time of a case as a multiple of that of another case. */
+/* Returns the time of case `number` as a multiple of the time of case `base`. */
 double patch_ratio(const struct patch_bench *bench, int number, int base);
 
-/* Print the reports on standard output. On architectures without sites, cases, commits and delays
+/* Prints the reports on standard output. On architectures without sites, cases, commits and delays
  * are absent. */
 void patch_print_json(const struct patch_bench *bench);
 void patch_print_text(const struct patch_bench *bench);

@@ -5,10 +5,8 @@
 #include "bench/benches.h"
 #include "bench/kernels.h"
 
-/*
- * Sums by the loop of RFC 1071, section 4.1. The empty assembly keeps compilers from vectorising
- * it, so that it means the same in every build.
- */
+/* Sums by the loop of RFC 1071, section 4.1. The empty assembly keeps compilers from vectorising
+ * the loop, so that all builds time the same code. */
 static uint32_t sum_by_words(const void *data, size_t size, uint32_t seed) {
     const unsigned char *p = data;
     uint64_t sum = seed;

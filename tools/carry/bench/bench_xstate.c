@@ -17,7 +17,7 @@
 #include "xstate/names.h"
 
 #define IN_USE_COLUMNS 36
-#define TIME_COLUMNS   10 /* more if a name, with a blank before it, is longer */
+#define TIME_COLUMNS   10 /* more if a name, with two blanks before it, is longer */
 
 static const char *const thunk_names[BENCH_THUNKS] = {"call", "enter", "around", "xsavec"};
 static const char *const image_names[1] = {"exp"};

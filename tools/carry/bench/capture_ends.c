@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PIECE_BYTES ((size_t)128 << 10) /* as cat(1) reads and writes */
+#define PIECE_BYTES ((size_t)128 << 10) /* the size in which cat(1) reads and writes */
 
 static uint8_t piece[PIECE_BYTES];
 
@@ -27,7 +27,7 @@ static void drop_all(int descriptor, const char *path) {
 }
 
 /* Starts a process that runs `work` with end `theirs` of a new pipe (0: to read, 1: to write).
-   Returns the other end, or -1 if it fails. */
+   Returns the other end, or -1 if there is no pipe; sets `*process` to -1 if no process starts. */
 static int connect_process(struct bench_ends *ends, int theirs, pid_t *process,
                            void (*work)(int descriptor, const char *path), const char *path) {
     int both[2];
@@ -46,7 +46,7 @@ static int connect_process(struct bench_ends *ends, int theirs, pid_t *process,
 
 static void open_both_files(struct bench_ends *ends, const char *input, const char *output) {
     ends->input = open(input, O_RDONLY | O_CLOEXEC);
-    ends->output = open(output, O_WRONLY | O_CLOEXEC);
+    ends->output = open(output, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 }
 
 /* Starts the writer first, so that it does not inherit the reader's pipe. */

@@ -17,7 +17,8 @@ struct bench_ends {
     pid_t writer, reader; /* the processes at the other ends of the pipes; 0: none */
 };
 
-/* Opens both ends. Returns false if one fails; the caller must call bench_ends_close() anyway. */
+/* Opens the ends that `kind` needs. Returns false if one fails; the caller must call
+ * bench_ends_close() anyway. */
 bool bench_ends_open(struct bench_ends *ends, enum bench_ends_kind kind, const char *input,
                      const char *output);
 
@@ -27,7 +28,7 @@ void bench_ends_take(const struct bench_ends *ends);
 /* Closes the descriptors in the calling process. The program keeps its own. */
 void bench_ends_close(struct bench_ends *ends);
 
-/* Waits for the other processes, which end after the program. */
+/* Waits until the other processes have ended. */
 void bench_ends_wait(const struct bench_ends *ends);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For builds without libpcap. */
+/* Replaces capture_loop.c in builds without libpcap. */
 #include "bench/capture_loop.h"
 
 int bench_capture_loop(const char *path) {

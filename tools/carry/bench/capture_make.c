@@ -18,7 +18,7 @@
 #define LINKTYPE_ETHER  1u
 #define FRAME_BYTES_MAX 1514
 
-/* Records in the format of the file. */
+/* Packet records in the format of a pcap file. */
 struct pool {
     uint8_t bytes[POOL_BYTES];
     size_t used;
@@ -76,7 +76,7 @@ static void put_sum(uint8_t *at, uint16_t sum) {
     memcpy(at, &sum, sizeof sum);
 }
 
-/* Fills the IPv4 header in; returns the partial sum of the pseudo-header. */
+/* Fills in the IPv4 header; returns the partial sum of the pseudo-header. */
 static uint32_t make_ip4(uint8_t *ip, size_t payload, uint8_t protocol) {
     ip[0] = 0x45;
     put16(ip + 2, 20 + payload);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lets blocks flow from this process, `dd`, to its child, `cat`. For functions that copy, the pipe
- * is memory that both processes share, with the capacity of a pipe of the system. Each read(), and
+ * Moves blocks from this process, `dd`, to its child, `cat`. For functions that copy, the pipe is
+ * memory that both processes share, with the capacity of a pipe of the system. Each read(), and
  * each write() to a pipe, becomes one copy; a write() to /dev/null becomes none.
  */
 #define _GNU_SOURCE
@@ -34,7 +34,7 @@ const char *const flow_ways[FLOW_WAYS] = {
 };
 
 /* The number of blocks that one process has put or taken, and whether the other process sleeps
- * until it grows. */
+ * until this number grows. */
 struct count {
     uint32_t blocks;
     uint32_t is_awaited;
@@ -92,8 +92,8 @@ static bool has_reached(const struct count *count, uint32_t blocks) {
     return (int32_t)(__atomic_load_n(&count->blocks, __ATOMIC_SEQ_CST) - blocks) >= 0;
 }
 
-/* Sleeps for at most a second while a count is below `blocks`, as readers and writers of pipes
- * do. */
+/* Sleeps while a count is below `blocks`, at most for a second, like a reader or writer of a
+ * pipe. */
 static void sleep_until(struct count *count, uint32_t blocks) {
     static const struct timespec second = {1, 0};
     const uint32_t seen = __atomic_load_n(&count->blocks, __ATOMIC_SEQ_CST);
@@ -163,8 +163,8 @@ static bool splice_all(int from, int to, size_t size) {
     return true;
 }
 
-/* Splices a block through a pipe. Empties the pipe after each step, as it may be smaller than a
- * block. */
+/* Splices a block through a pipe. Empties the pipe after each step, as the pipe may be smaller than
+ * a block. */
 static bool splice_through(const int own[2], int from, int to) {
     for (size_t left = FLOW_BLOCK, moved; left; left -= moved) {
         moved = splice_some(from, own[1], left);
@@ -215,7 +215,7 @@ static bool cat_reads(const struct flow *flow, const struct order *order, struct
     return !reads || write(flow->null, flow->block, FLOW_BLOCK) == (ssize_t)FLOW_BLOCK;
 }
 
-/* Carries out orders until `dd` closes their pipe. */
+/* Carries out orders until `dd` closes their pipe, or an order fails. Does not return. */
 static void be_cat(const struct flow *flow) {
     struct order order;
     struct answer answer = {.ok = true};
@@ -233,7 +233,7 @@ static void be_cat(const struct flow *flow) {
     _exit(0);
 }
 
-/* --- Both --- */
+/* --- Both processes --- */
 
 static bool run_both(struct flow *flow, const struct order *order, uint32_t *sum) {
     struct answer answer = {0};
@@ -334,7 +334,7 @@ struct flow *flow_open(const unsigned char *source) {
         close_all(flow);
         return NULL;
     }
-    /* Older systems cannot splice from /dev/zero, and sandboxes refuse it. */
+    /* Some releases of Linux cannot splice from /dev/zero, and some sandboxes refuse it. */
     flow->ways = splice_through(flow->own, flow->zero, flow->null) ? FLOW_WAYS : FLOW_SPLICE;
     return flow;
 }

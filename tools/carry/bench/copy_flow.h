@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lets blocks flow as `dd` and `cat` do, for `carry bench copy --mode pipe`. */
+/* Moves blocks between two processes like `dd` and `cat`, for `carry bench copy --mode pipe`. */
 #ifndef CARRY_TOOLS_BENCH_COPY_FLOW_H
 #define CARRY_TOOLS_BENCH_COPY_FLOW_H
 
@@ -19,10 +19,10 @@ enum flow_work {
 };
 extern const char *const flow_works[FLOW_WORKS];
 
-/* How blocks are moved: the subjects of a plan. */
+/* The ways to move blocks: the subjects of a plan. */
 enum flow_way {
-    FLOW_READ_WRITE, /* read() and write(), as both programs do */
-    FLOW_MEMCPY,     /* replaces each system call that copies; the pipe is shared memory */
+    FLOW_READ_WRITE, /* read() and write(), like both programs */
+    FLOW_MEMCPY,     /* memcpy() replaces each system call that copies; the pipe is shared memory */
     FLOW_COPY,
     FLOW_SUM_COPY,
     FLOW_SPLICE, /* copies nothing; the last way, since not all systems have it */
@@ -32,17 +32,17 @@ extern const char *const flow_ways[FLOW_WAYS];
 
 struct flow;
 
-/* Starts the process `cat`; returns NULL if it cannot. `source` is a block of any content. */
+/* Starts the process `cat`; returns NULL if that fails. `source` is a block of any content. */
 struct flow *flow_open(const unsigned char *source);
 void flow_close(struct flow *flow);
 
-/* Returns the number of ways that the system has. */
+/* Returns the number of ways that the system supports. */
 size_t flow_way_count(const struct flow *flow);
 
-/* Returns the name of a way in which blocks are changed or lost; NULL if all ways work. */
+/* Returns the name of a way that changes or loses blocks; NULL if all ways work. */
 const char *flow_find_wrong(struct flow *flow);
 
-/* Lets `blocks` blocks flow; returns false if they do not arrive. */
+/* Moves `blocks` blocks; returns false if they do not arrive. */
 bool flow_run(struct flow *flow, enum flow_work work, enum flow_way way, size_t blocks);
 
 #endif

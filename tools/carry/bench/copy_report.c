@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reports of `carry bench copy`: tables and JSON. */
+/* Prints the reports of `carry bench copy`, as tables and as JSON. */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ static void print_ratio(const struct copy_set *set, size_t cell, size_t subject,
     printf("%*s", RATIO_COLUMNS, text_times(text, copy_ratio(set, cell, subject, base)));
 }
 
-/* The cells of one table: those of a mode, at one pair of alignments if the mode has several. */
+/* The cells of one table: the cells of a mode at one pair of alignments. */
 struct selection {
     const struct copy_set *set;
     enum copy_mode mode;
@@ -80,7 +80,7 @@ static int name_columns(const struct copy_subject *subject, int least) {
 }
 
 /* Prints subjects `first` to `last - 1`, and the time of the chosen kernel as a multiple of the
- * best. */
+ * time of memcpy or `rep`, whichever is faster. */
 static void print_some_kernels(const struct copy_bench *bench, struct selection table, size_t first,
                                size_t last) {
     const struct copy_subject *subjects = bench->memory.subjects;
@@ -99,7 +99,7 @@ static void print_some_kernels(const struct copy_bench *bench, struct selection 
     }
 }
 
-/* Prints tables of kernels, each as wide as a line. */
+/* Prints all kernels, in tables that are not wider than a line. */
 static void print_kernels(const struct copy_bench *bench, struct selection table) {
     int widths[COPY_SUBJECTS];
     for (size_t i = 0; i < bench->kernels_end; i++)
@@ -112,7 +112,7 @@ static void print_kernels(const struct copy_bench *bench, struct selection table
     }
 }
 
-/* --- The functions around them --- */
+/* --- The functions that use kernels --- */
 
 static void print_copy_functions(const struct copy_bench *bench, struct selection table) {
     const struct {
@@ -277,7 +277,8 @@ static void print_moves(const struct copy_bench *bench) {
 #define WAY_COLUMNS   14
 #define BASES_COLUMNS 16
 
-/* Prints the throughput of a subject as a multiple of that of `base`; "-" without a base. */
+/* Prints the throughput of a subject as a multiple of the throughput of `base`; "-" without a
+ * base. */
 static void print_times_base(const struct copy_set *set, size_t cell, size_t subject, size_t base) {
     char text[TEXT_SIZE] = "-";
     if (base < set->subject_count)
@@ -372,7 +373,7 @@ void copy_print_text(const struct copy_bench *bench) {
         print_copy_losses(bench);
 }
 
-/* --- For programs --- */
+/* --- As JSON --- */
 
 static json_t *copy_cell_json(const struct copy_set *set, size_t index, size_t subject) {
     const struct copy_cell *cell = &set->cells[index];

@@ -84,7 +84,7 @@ static uint32_t copy_of_block(void *dst, const void *src, size_t size) {
     return *(unsigned char *)dst;
 }
 
-static void no_copy(void *dst, const void *src, size_t size) {
+void copy_nothing(void *dst, const void *src, size_t size) {
     (void)dst, (void)src, (void)size;
 }
 
@@ -133,7 +133,7 @@ static void add_subjects(struct copy_bench *bench) {
             ? add_subject(set, (struct copy_subject){"readv", .work = copy_by_kernel_of_system})
             : COPY_SUBJECTS;
 
-    add_subject(&bench->beside, (struct copy_subject){"nothing", .copy = no_copy});
+    add_subject(&bench->beside, (struct copy_subject){"nothing", .copy = copy_nothing});
     for (size_t i = 0; i < set->subject_count; i++)
         add_subject(&bench->beside, set->subjects[i]);
 
@@ -173,7 +173,7 @@ static uint8_t *make_sizes(void) {
     return sizes;
 }
 
-/* Makes random sizes of 40, 576 and 1,500 bytes, 7:4:1. */
+/* Makes random sizes of 40, 576 and 1,500 bytes in the ratio 7:4:1. */
 static uint16_t *make_imix_sizes(void) {
     uint16_t *sizes = malloc(MIX_CALLS * sizeof *sizes);
     uint64_t state = 2;
@@ -184,17 +184,20 @@ static uint16_t *make_imix_sizes(void) {
     return sizes;
 }
 
+bool copy_make_areas(struct copy_bench *bench, size_t size) {
+    const size_t whole = (size + PAGE_BYTES + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+    bench->source = make_area(whole);
+    bench->target = make_area(whole);
+    return bench->source && bench->target;
+}
+
 bool copy_prepare(struct copy_bench *bench, size_t largest) {
-    const size_t most = largest > COLD_BYTES ? largest : COLD_BYTES;
-    const size_t size = (most + PAGE_BYTES + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
     bench->survives = carry_fault_acquire() == CARRY_OK;
     add_subjects(bench);
-    bench->source = make_area(size);
-    bench->target = make_area(size);
     bench->sizes = make_sizes();
     bench->imix_sizes = make_imix_sizes();
-    return bench->source && bench->target && bench->sizes && bench->imix_sizes &&
-           pipe(bench->pipes) == 0;
+    return copy_make_areas(bench, largest > COLD_BYTES ? largest : COLD_BYTES) && bench->sizes &&
+           bench->imix_sizes && pipe(bench->pipes) == 0;
 }
 
 bool copy_start_flow(struct copy_bench *bench) {
@@ -236,7 +239,8 @@ static uint32_t run_one(const struct copy_subject *subject, void *dst, const voi
     return 0;
 }
 
-/* Return where the ranges of a cell start. Both ranges of a move lie in the target area. */
+/* Returns where the target or the source of a cell starts. Both ranges of a move lie in the target
+ * area. */
 static unsigned char *cell_target(const struct copy_bench *bench, const struct copy_cell *cell) {
     return bench->target + cell->align.target;
 }
@@ -256,7 +260,8 @@ static bool copies_all_bytes(const struct copy_bench *bench, const struct copy_s
     return memcmp(to, wanted, cell->size) == 0;
 }
 
-/* Returns the name of a subject, from `first` on, that does not copy; NULL if all copy. */
+/* Returns the name of a subject, from index `first` on, that does not copy correctly; NULL if all
+ * do. */
 static const char *find_wrong(const struct copy_bench *bench, const struct copy_set *set,
                               size_t first, size_t *size) {
     for (size_t i = 0; i < set->cell_count; i++) {
@@ -316,16 +321,15 @@ static uint32_t run_mixed(const struct copy_bench *bench, const struct copy_subj
 }
 
 /* Copies beside other work. A cell of size 0 copies the sizes in imix_sizes. */
-static uint32_t run_copies_beside(const void *context, size_t cell, size_t subject, size_t first,
-                                  size_t calls) {
-    const struct copy_bench *bench = context;
-    const size_t size = bench->beside.cells[cell].size;
+static uint32_t run_beside_copies(const struct copy_bench *bench, const struct copy_cell *cell,
+                                  const struct copy_subject *subject, size_t first, size_t calls) {
+    const size_t size = cell->size;
     uint32_t total = 0;
     uint64_t work = 1;
     for (size_t i = first; i < first + calls; i++) {
         const size_t place = size ? 0 : i * 331 % (MIX_BYTES - IMIX_MAX);
-        total += run_one(&bench->beside.subjects[subject], bench->target + place,
-                         bench->source + place, size ? size : bench->imix_sizes[i % MIX_CALLS]);
+        total += run_one(subject, bench->target + place, bench->source + place,
+                         size ? size : bench->imix_sizes[i % MIX_CALLS]);
         work = bench_beside(work);
     }
     return total + (uint32_t)work;
@@ -345,6 +349,19 @@ static uint32_t run_pipe(const struct copy_bench *bench, const struct copy_subje
     return total;
 }
 
+uint32_t copy_run_cell(const struct copy_bench *bench, const struct copy_cell *cell,
+                       const struct copy_subject *subject, size_t first, size_t calls) {
+    return cell->mode == COPY_BESIDE ? run_beside_copies(bench, cell, subject, first, calls)
+                                     : run_sized(bench, cell, subject, first, calls);
+}
+
+static uint32_t run_copies_beside(const void *context, size_t cell, size_t subject, size_t first,
+                                  size_t calls) {
+    const struct copy_bench *bench = context;
+    return copy_run_cell(bench, &bench->beside.cells[cell], &bench->beside.subjects[subject], first,
+                         calls);
+}
+
 static uint32_t run_memory(const void *context, size_t cell, size_t subject, size_t first,
                            size_t calls) {
     const struct copy_bench *bench = context;
@@ -352,7 +369,7 @@ static uint32_t run_memory(const void *context, size_t cell, size_t subject, siz
     const struct copy_cell *row = &bench->memory.cells[cell];
     if (row->mode == COPY_MIXED)
         return run_mixed(bench, chosen, first, calls);
-    /* Each subject starts elsewhere: places that another subject has just used are not cold. */
+    /* Each subject starts at another place: places that a subject has just used are not cold. */
     if (row->stride)
         first += COLD_BYTES / row->stride / bench->memory.subject_count * subject;
     return run_sized(bench, row, chosen, first, calls);
@@ -378,8 +395,8 @@ static uint32_t run_flow(const void *context, size_t cell, size_t subject, size_
     return flow_run(bench->flowing, (enum flow_work)cell, (enum flow_way)subject, calls);
 }
 
-/* Returns the number of calls of a sample; 0: as many as fit. It is fixed if calls differ, so that
- * all subjects make the same ones. */
+/* Returns the number of calls of a sample; 0: as many as fit. The number is fixed where calls
+ * differ from each other, so that all subjects make the same calls. */
 static size_t calls_in_memory(const void *context, size_t cell) {
     const struct copy_bench *bench = context;
     const struct copy_cell *row = &bench->memory.cells[cell];

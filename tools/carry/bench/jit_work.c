@@ -22,9 +22,14 @@ static const struct carry_jit_field fields[] = {{22, 1}, {26, 8}, {34, 8}};
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
 #define VALUES_SIZE 17
 
-/* A packet of TCP over IPv4, and two sets of values that are written into it alternately. */
+/*
+ * A packet of TCP over IPv4, its sums, and two sets of values that are written into it alternately.
+ * Each cell is one page: a load waits for an earlier store with the same offset in another page, so
+ * that times would depend on where the linker puts the sums.
+ */
 struct packet_cell {
-    unsigned char bytes[FRAME_BYTES_MAX];
+    _Alignas(4096) unsigned char bytes[FRAME_BYTES_MAX];
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     unsigned char values[2][VALUES_SIZE];
     struct carry_frame frame;
 };
@@ -61,7 +66,8 @@ static int check_compiled(const struct carry_frame *frame, struct carry_packet_s
     return (int)carry_packet_check(frame, NULL, sums, capacity);
 }
 
-/* Writes the fields of the template. This code, written by hand, is for these headers only. */
+/* Writes the fields of the template. This code, written by hand, is only for the headers of the
+ * template. */
 static void write_compiled(void *packet, const void *from) {
     uint16_t ip_check, tcp_check, old_ttl, new_ttl;
     unsigned char *ip = (unsigned char *)packet + IP_AT, *tcp = (unsigned char *)packet + TCP_AT;
@@ -165,8 +171,8 @@ static bool is_right_sum(const struct jit_work *work, size_t size, const struct 
     return carry_sum_fold(jit->sum(data, jit_sizes[size], 1)) == right;
 }
 
-/* Returns whether a made function is right. One that writes does so first, then the compiled
- * function. */
+/* Returns whether a made function is right. After a function that writes, the packet must be good,
+ * and remain good after the compiled function writes. */
 static bool is_right_packet(struct jit_work *work, size_t row) {
     struct packet_cell *cell = &work->packets[row];
     const struct carry_jit *jit = work->functions[jit_packets[row].function];
@@ -202,12 +208,11 @@ static uint32_t run_jit_sums(const void *context, size_t cell, size_t subject, s
     return kernels_run_cell(&work->cells[cell], sums[subject], first, calls);
 }
 
-static uint32_t run_packet_check(const struct packet_cell *cell, carry_jit_packet_fn *check,
+static uint32_t run_packet_check(struct packet_cell *cell, carry_jit_packet_fn *check,
                                  size_t calls) {
-    static struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     uint32_t total = 0;
     for (; calls; calls--)
-        total += (uint32_t)check(&cell->frame, sums, CARRY_PACKET_SUMS_MAX);
+        total += (uint32_t)check(&cell->frame, cell->sums, CARRY_PACKET_SUMS_MAX);
     return total;
 }
 
@@ -228,8 +233,8 @@ static uint32_t run_packets(const void *context, size_t cell, size_t subject, si
     return run_packet_check(packet, subject == JIT_MADE ? made->packet : check_compiled, calls);
 }
 
-/* Makes and releases functions. No function may be kept meanwhile: it would be shared instead of
- * made. */
+/* Makes and releases functions. The caller must hold no such function: the library would return the
+ * same one instead of making another. */
 static uint32_t run_making(const void *context, size_t cell, size_t subject, size_t first,
                            size_t calls) {
     const struct jit_work *work = context;
@@ -261,7 +266,7 @@ static struct bench_stats cell_stats(const struct bench_plan *plan, const double
     return bench_stats(bench_samples(plan, all, cell, subject), plan->rounds);
 }
 
-/* Returns how many times as fast as `base` a subject is. */
+/* Returns the speed of a subject as a multiple of the speed of `base`. */
 static double cell_speedup(const struct bench_plan *plan, const double *all, size_t cell,
                            size_t base, size_t subject) {
     return bench_ratio(bench_samples(plan, all, cell, base),

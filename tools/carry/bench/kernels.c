@@ -59,7 +59,7 @@ struct options {
     bool against;
     const char *against_name; /* NULL: the best scalar kernel */
     struct bench_list sizes, aligns;
-    unsigned modes; /* a bit each */
+    unsigned modes; /* one bit for each mode */
     size_t pair_count;
     struct call pairs[BENCH_LIST_MAX][2];
     size_t kernel_count;
@@ -167,7 +167,7 @@ static int set_against(const char *command, const struct option_row *row, const 
     return STATUS_CLEAN;
 }
 
-/* Reads the options; returns as options_read() does. */
+/* Reads the options like options_read(). */
 static bool read_kernel_options(int argc, char **argv, const struct kernels_work *work,
                                 struct options *options, int *status) {
     const struct option_row rows[] = {
@@ -187,7 +187,8 @@ static bool read_kernel_options(int argc, char **argv, const struct kernels_work
     return options_read_help(argc, argv, print_kernels_usage, work, rows, OPERANDS_NONE, status);
 }
 
-/* Adds the mode of --interleave if there are pairs; it is the only mode unless others are named. */
+/* Adds the mode of --interleave if there are pairs; it is the only mode unless others are named.
+ * Refuses options that exclude --interleave or --count. */
 static int complete_added(struct options *options, unsigned interleaved) {
     if (options->modes & interleaved && !options->pair_count)
         return command_usage(options->name, "--mode interleave needs --interleave");
@@ -309,7 +310,8 @@ static void choose_roles(struct kernels_bench *bench, const struct options *opti
     bench->focus_chosen = strcmp(bench->subjects[bench->focus].name, chosen) == 0;
 }
 
-/* Returns whether to measure a cell: many bytes hide latency, waits for memory hide alignment. */
+/* Returns whether a cell is worth measuring. Latency does not show in large sizes, nor does
+ * alignment in calls that wait for memory. */
 static bool is_worthwhile(const struct mode *mode, size_t size, size_t align) {
     if (mode->beside)
         return size >= BESIDE_LEAST && size <= BESIDE_MOST && align == 0;

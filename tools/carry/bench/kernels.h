@@ -13,16 +13,15 @@
 /* Subjects by index: three references, then the kernels in the order of their table. */
 enum { SUBJECT_FLOOR, SUBJECT_PLAIN, SUBJECT_LOAD, SUBJECT_KERNELS, SUBJECTS_MAX = 32 };
 
-/* A benchmark of kernels. */
 struct kernels_work {
     const char *name;     /* carry bench NAME */
     const char *title;    /* in words */
-    const char *examples; /* for --help, a line each */
+    const char *examples; /* for --help, one per line */
     const struct kernel_table *table;
     carry_sum_fn *plain; /* computes the same in plain C; kernels are verified against it */
     const char *plain_title;
     uint32_t (*result)(uint32_t); /* returns the part of a kernel's result that must be the same */
-    int result_digits;            /* hexadecimal digits */
+    int result_digits;            /* number of hexadecimal digits of a result */
 };
 
 int kernels_bench(const struct kernels_work *work, int argc, char **argv);
@@ -32,7 +31,7 @@ struct subject {
     carry_sum_fn *sum;
 };
 
-/* Sizes from `low` to `high`, `weight` times as often as those of a share of weight 1. */
+/* Sizes from `low` to `high`, which occur in proportion to `weight`. */
 struct share {
     uint16_t low, high, weight;
 };
@@ -43,8 +42,8 @@ struct mode {
     bool dependent;         /* each call waits for the result of the previous call */
     bool beside;            /* other work lies between the calls, and is timed too */
     bool interleaved;       /* cells alternate between two sizes and alignments */
-    size_t sample_calls;    /* of a mix: many for its fastest subject, few for its slowest */
-    struct share shares[3]; /* of a mix; none: cells of this mode have one size and alignment */
+    size_t sample_calls;    /* calls of a sample, in a mix; 0: as many as fit */
+    struct share shares[3]; /* of a mix of sizes; empty in other modes */
 };
 
 #define MODE_COUNT 8
@@ -62,16 +61,17 @@ struct call {
 
 struct cell {
     const struct mode *mode;
-    size_t size; /* of each call, unless it is a mix */
-    size_t
-        align; /* of the first byte, from the start of a page; of --interleave, the pair's number */
+    size_t size; /* of each call, unless the mode is a mix */
+    /* Offset of the first byte from the start of a page; for --interleave, the number of the
+     * pair. */
+    size_t align;
     double bytes; /* of a call, on average */
     const unsigned char *data;
-    const struct call *calls; /* of a mix: MIX_CALLS of them */
+    const struct call *calls; /* of a mix: as many as MIX_CALLS in kernels_work.c */
     struct call pair[2];      /* of an interleaved mode */
 };
 
-/* Counts of a call, less those of an empty function; NAN: unknown. */
+/* Counts of a call, less the counts of a call of an empty function; NAN: unknown. */
 struct kernels_counted {
     double instructions, branches;
 };
@@ -79,7 +79,7 @@ struct kernels_counted {
 struct wrong {
     const char *kernel;
     size_t size, align;
-    uint32_t is, should; /* results */
+    uint32_t is, should; /* the results of the kernel and of the plain loop */
 };
 
 struct kernels_bench {
@@ -87,7 +87,7 @@ struct kernels_bench {
     struct subject subjects[SUBJECTS_MAX];
     size_t subject_count;
     size_t focus; /* the subject to judge: the chosen kernel, unless another was asked for */
-    size_t base;  /* the subject to compare it with */
+    size_t base;  /* the subject that `focus` is compared with */
     bool focus_chosen;
     struct wrong wrong[SUBJECTS_MAX];
     size_t wrong_count;
@@ -103,32 +103,37 @@ struct kernels_bench {
     const char *counted_by;         /* "counters" or "callgrind"; NULL: neither is available */
 };
 
+/* Does nothing; its result depends on `data`, as the latency mode needs. */
+uint32_t kernels_floor(const void *data, size_t size, uint32_t sum);
+
 /* Adds the three references. */
 void kernels_add_references(struct kernels_bench *bench);
 
-/* Allocates and fills the memory that cells use. Returns false without memory. */
+/* Allocates and fills the memory that cells use. Returns false if there is no memory. */
 bool kernels_prepare(struct kernels_bench *bench);
 
 /* Removes the subjects whose results differ from the plain loop's, and records them as wrong. */
 void kernels_verify(struct kernels_bench *bench);
 
-/* Does `calls` calls from number `first` on. The result depends on all of them. */
+/* Makes `calls` calls, or in interleaved modes pairs of calls, from number `first` on. Returns a
+ * value that depends on their results. */
 uint32_t kernels_run_cell(const struct cell *cell, carry_sum_fn *sum, size_t first, size_t calls);
 
-/* Measures all cells. Returns false without memory. */
+/* Measures all cells. Returns false if there is no memory. */
 bool kernels_measure(struct kernels_bench *bench);
 
 void kernels_release(struct kernels_bench *bench);
 
 struct bench_stats kernels_stats(const struct kernels_bench *bench, size_t cell, size_t subject);
 
-/* Returns the time of `subject` as a multiple of that of `base`: 2 is half as fast. */
+/* Returns the time of `subject` as a multiple of the time of `base`: 2 is half as fast. */
 double kernels_ratio(const struct kernels_bench *bench, size_t cell, size_t subject, size_t base);
 
 /* Returns the nanoseconds that `subject` costs above an empty function; at least 0. */
 double kernels_added(const struct kernels_bench *bench, size_t cell, size_t subject);
 
-/* Print the reports on standard output. kernels_print_json() returns false without memory. */
+/* Prints the reports on standard output. kernels_print_json() returns false if there is no
+ * memory. */
 bool kernels_print_json(const struct kernels_bench *bench);
 void kernels_print_head(const struct kernels_bench *bench);
 void kernels_print_tables(const struct kernels_bench *bench, bool every_alignment);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts the instructions and branches of calls in one of two ways. The CPU's counters are often
- * unavailable in virtual machines. The other way is to run this program again under callgrind,
- * which emulates a CPU without AVX-512, so kernels that need it are omitted. The program then
- * requests a file of counts for each subject of each cell; the name that it passes is the file's
- * trigger. Counters count all branches; callgrind counts conditional and indirect branches, and no
- * returns.
+ * Counts the instructions and branches of calls: with the CPU's counters, or, where these are
+ * unavailable, as in many virtual machines, by running this program again under callgrind.
+ * callgrind emulates a CPU without AVX-512, so kernels that need AVX-512 are omitted. Under
+ * callgrind, the program requests a file of counts for each subject of each cell; the name that it
+ * passes is the file's trigger. The CPU's counters count all branches, callgrind only conditional
+ * and indirect branches, without returns.
  */
 #define _GNU_SOURCE
 #include "bench/kernels_count.h"
@@ -123,7 +123,7 @@ void kernels_run_all_counted(const struct kernels_bench *bench) {
 
 /* --- callgrind, from outside --- */
 
-/* The events of a file of callgrind, in the order of the file. */
+/* The events of an output file of callgrind, in the order of the file. */
 struct events {
     size_t count;
     double *targets[8]; /* where each count is added; NULL: it is ignored */
@@ -147,7 +147,7 @@ static void read_totals(const struct events *events, char *line) {
             strtod(line, &line);
 }
 
-/* Returns what follows a key at the start of a line; NULL if the line has another key. */
+/* Returns the text after a key at the start of a line; NULL if the line has another key. */
 static char *text_after(char *line, const char *key) {
     const size_t length = strlen(key);
     return strncmp(line, key, length) == 0 ? line + length : NULL;
@@ -242,9 +242,9 @@ static bool count_by_callgrind(struct kernels_bench *bench, char **arguments) {
     return ok;
 }
 
-/* --- Both --- */
+/* --- Both ways --- */
 
-/* Subtracts the counts of an empty function: those of the loop and of the call itself. */
+/* Subtracts the counts of an empty function: the counts of the loop and of the call itself. */
 static void subtract_floor(struct kernels_bench *bench) {
     for (size_t cell = 0; cell < bench->cell_count; cell++) {
         const struct kernels_counted floor = *counted_at(bench, cell, SUBJECT_FLOOR);

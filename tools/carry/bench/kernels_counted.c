@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry bench sum --count` in a process that callgrind counts. */
+/* Makes the calls of --count in a process that callgrind counts. */
 #include <valgrind/callgrind.h>
 
 #include "bench/kernels_count.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reports of the benchmarks of kernels as JSON. */
+/* Prints the reports of the benchmarks of kernels as JSON. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reports of the benchmarks of kernels as text. */
+/* Prints the reports of the benchmarks of kernels as text. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,13 +44,14 @@ static const char *row_label(char *buffer, const struct cell *cell) {
     return size_label(buffer, cell->size);
 }
 
-/* Returns whether a cell belongs to the table of a mode; a table beside other work includes the
- * mix. */
+/* Returns whether the table of a mode contains a cell. A table of calls beside other work also
+ * contains the mix. */
 static bool is_of_mode(const struct cell *cell, const struct mode *mode) {
     return cell->mode == mode || (mode->beside && cell->mode->beside);
 }
 
-/* The cells of one table: those of one mode at one alignment; the mixes if `mode` is NULL. */
+/* The cells of one table: of one mode at one alignment, or, if `mode` is NULL, of all mixes without
+ * other work or --interleave. */
 struct selection {
     const struct mode *mode;
     size_t align;
@@ -116,7 +117,7 @@ static size_t column_count(const struct kernels_bench *bench) {
 
 /* Columns of a table that fit side by side. Each part begins with the plain loop. */
 struct part {
-    size_t first, last; /* columns, without that of the plain loop */
+    size_t first, last; /* columns, without the column of the plain loop */
     bool is_last;       /* the load bound follows */
 };
 
@@ -149,9 +150,9 @@ static size_t header_lines(const struct kernels_bench *bench) {
 }
 
 /*
- * Prints header line `line`, whose first `at` columns are already printed: the name of each
- * `lines`th column, right-aligned above it. The last line begins with the label of the rows; the
- * first name after it may be as wide as it needs. Returns the number of columns printed so far.
+ * Prints the rest of header line `line`, after the `at` characters that are already printed: the
+ * names of every `lines`th column, right-aligned above the columns. Returns the number of
+ * characters that the line then has.
  */
 static int print_header_line(const struct kernels_bench *bench, struct part part, size_t line,
                              size_t lines, int at) {

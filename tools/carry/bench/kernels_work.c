@@ -45,15 +45,14 @@ const struct mode modes[MODE_COUNT] = {
     {.name = "interleave", .title = "the sizes of --interleave, by turns", .interleaved = true},
 };
 
-/* Does nothing; its result depends on its arguments, as the latency mode needs. */
-static uint32_t floor_call(const void *data, size_t size, uint32_t sum) {
+uint32_t kernels_floor(const void *data, size_t size, uint32_t sum) {
     (void)size;
     return (uint32_t)(uintptr_t)data + sum;
 }
 
 void kernels_add_references(struct kernels_bench *bench) {
     struct bench_load load = bench_load_widest();
-    bench->subjects[SUBJECT_FLOOR] = (struct subject){"floor", floor_call};
+    bench->subjects[SUBJECT_FLOOR] = (struct subject){"floor", kernels_floor};
     bench->subjects[SUBJECT_PLAIN] = (struct subject){"plain", bench->work->plain};
     bench->subjects[SUBJECT_LOAD] = (struct subject){"load", load.load};
     bench->subject_count = SUBJECT_KERNELS;
@@ -172,7 +171,8 @@ static bool agrees_with_plain(struct kernels_bench *bench, const struct subject 
     return false;
 }
 
-/* Verifies a kernel for all small sizes at random alignments, then for all cells to be timed. */
+/* Returns whether a kernel is right for all small sizes at random alignments, and for all cells to
+ * be timed, except mixes. */
 static bool is_kernel_right(struct kernels_bench *bench, const struct subject *kernel) {
     static unsigned char ones[VERIFY_SIZES + 64];
     memset(ones, 0xff, sizeof ones);
@@ -296,7 +296,7 @@ static void show_kernel_progress(size_t done, size_t total) {
 /* Halves the samples of pairs: each becomes the mean of both calls. */
 static void halve_pairs(struct kernels_bench *bench) {
     const struct bench_plan *plan = &bench->plan;
-    const size_t samples = plan->subjects * plan->rounds; /* a cell */
+    const size_t samples = plan->subjects * plan->rounds; /* per cell */
     for (size_t i = 0; i < plan->cells * samples; i++)
         if (bench->cells[i / samples].mode->interleaved)
             bench->samples[i] /= 2;

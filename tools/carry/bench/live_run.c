@@ -43,7 +43,7 @@ static bool write_proc_file(const char *path, const char *text) {
     return ok;
 }
 
-/* Enters a network namespace; users other than root need a user namespace, if it is permitted. */
+/* Enters a new network namespace. If that is not permitted, tries again in a new user namespace. */
 static bool enter_namespace(void) {
     char map[64];
     const unsigned user = geteuid();
@@ -53,7 +53,7 @@ static bool enter_namespace(void) {
     return unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 && write_proc_file("/proc/self/uid_map", map);
 }
 
-/* Runs a command, split at spaces; returns false after a message. */
+/* Runs a command, split at spaces. Returns false after a message on failure. */
 static bool run_words(const char *text) {
     char words[256], *arguments[24] = {0}, *rest = words;
     int status = 0;
@@ -163,7 +163,8 @@ static void exec_program(const char *const *command, const int pipe[2]) {
     _exit(MISSING);
 }
 
-/* Reads more output; returns false at its end, and if none arrives for READY_MS. */
+/* Reads more output. Returns false at its end, after an error, if the buffer is full, or if
+ * nothing arrives for READY_MS. */
 static bool read_more_output(struct said *said) {
     struct pollfd wait = {.fd = said->pipe, .events = POLLIN};
     if (poll(&wait, 1, READY_MS) <= 0 || said->size == sizeof said->text - 1)
@@ -216,7 +217,7 @@ static void measure_trial(struct said *said, pid_t child, const char *ready,
     kill(child, SIGTERM);
     while (read_more_output(said))
         continue;
-    kill(child, SIGKILL); /* in case it hangs: it wrote nothing for READY_MS */
+    kill(child, SIGKILL); /* in case it hangs */
     wait4(child, &status, 0, &used);
     const bool ok =
         read_carry(said->text, &outcome->dropped) || read_tcpdump(said->text, &outcome->dropped);

@@ -17,7 +17,7 @@ enum live_state { LIVE_MEASURED, LIVE_MISSING, LIVE_BROKEN };
 struct live_trial {
     uint32_t size;  /* of frames, in bytes */
     uint64_t rate;  /* packets in a second, or LIVE_RUN_FASTEST */
-    double seconds; /* of sending */
+    double seconds; /* how long to send */
 };
 
 struct live_outcome {
@@ -29,7 +29,7 @@ struct live_outcome {
     uint64_t peak_bytes;
 };
 
-/* Enters a new network namespace, and makes the wire; returns false after a message. */
+/* Enters a new network namespace, and makes the wire. Returns false after a message on failure. */
 bool live_run_begin(void);
 
 /*

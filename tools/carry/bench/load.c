@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Weak: they are NULL if their assembly is not built; then the CPU lacks their features, too. */
+/* Weak symbols, NULL in builds for other architectures. */
 __attribute__((weak)) carry_sum_fn bench_load_avx512, bench_load_avx2;
 
 typedef uint64_t vector __attribute__((vector_size(16)));
@@ -33,7 +33,7 @@ static uint32_t load_few(const unsigned char *p, size_t size) {
     return size ? p[0] | p[size / 2] | p[size - 1] : 0;
 }
 
-/* Loads on any architecture: compilers replace vectors of 128 bits by registers of the CPU. */
+/* Loads on any architecture: compilers put vectors of 128 bits into registers of the CPU. */
 static uint32_t load_128(const void *data, size_t size, uint32_t sum) {
     (void)sum;
     const unsigned char *p = data;

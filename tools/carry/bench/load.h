@@ -11,7 +11,7 @@ struct bench_load {
     unsigned vector_bits;
 };
 
-/* Returns the routine with the widest vectors of this CPU that the mask permits. */
+/* Returns the routine with the widest vectors that carry_cpu_has() permits. */
 struct bench_load bench_load_widest(void);
 
 #endif

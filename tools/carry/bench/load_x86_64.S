@@ -2,16 +2,16 @@
 /*
  * uint32_t bench_load_<isa>(const void *data, size_t size, uint32_t sum)
  *
- * Loads the bytes of [data, data + size) with the widest vectors only, and combines them by OR, the
- * cheapest operation. Returns the low half of a word of the result, so that it depends on all
- * loads.
+ * Loads the bytes of [data, data + size), with the widest vectors as far as possible, and combines
+ * them by OR, the cheapest operation. Returns the low half of a word of the combination, so that
+ * the return value depends on all loads.
  *
  *   rdi  data; the first byte not loaded yet
  *   rsi  size; bytes not loaded yet
  *   rdx  size
  *   vector registers 0 to 3: accumulators; 4: the last vector
  *
- * Nothing outside the range is read. Clobbers rax, rcx, rdx, rdi, rsi, k1, vector registers 0 to
+ * Nothing outside the range is read. Clobbers rax, rdx, rdi, rsi, k1, vector registers 0 to
  * 4, flags; the upper halves are left clean.
  */
 /* clang-format off */
@@ -53,7 +53,7 @@
     ret
 .endm
 
-/* The last, partial vector is one masked load, without a branch. */
+/* Loads the last, partial vector by one masked load, without a branch. */
 FUNCTION bench_load_avx512
     CLEAR
     LOAD_VECTORS vporq, zmm, 64
@@ -65,7 +65,11 @@ FUNCTION bench_load_avx512
     RETURN vporq, zmm
 END bench_load_avx512
 
-/* The last, partial vector is a whole vector that overlaps the previous one, if there is one. */
+/*
+ * Loads the last, partial vector as a whole vector that ends with the last byte, and so overlaps
+ * the previous vector. If the range is shorter than a vector, loads two overlapping parts of 16, 8
+ * or 4 bytes, or single bytes.
+ */
 FUNCTION bench_load_avx2
     CLEAR
     mov %rsi, %rdx

@@ -7,11 +7,11 @@
 
 #include "common/measure.h"
 
-/* Prints how many times are uncertain, and whether the machine is too noisy; prints nothing if no
- * time is. */
+/* Prints how many of the measured times are uncertain, and whether the machine is too noisy. Prints
+ * nothing if all times are certain. */
 void bench_noise_print(const struct bench_noise *noise);
 
-/* Returns the same as a JSON object. */
+/* Returns the contents of bench_noise_print() as a JSON object. */
 json_t *bench_noise_json(const struct bench_noise *noise);
 
 #endif

@@ -9,8 +9,8 @@
 
 /* The forms of all operations and flags of an application. */
 enum patch_app_form {
-    APP_COMPILED_IN, /* functions by name, so that the compiler may inline them, and no flags */
-    APP_POINTERS,    /* pointers and flags in memory */
+    APP_COMPILED_IN, /* calls by name, which the compiler may inline; there are no flags */
+    APP_POINTERS,    /* calls through pointers; flags are in memory */
     APP_PATCHED,     /* sites; the last form, as architectures without sites lack it */
     APP_FORMS,
 };
@@ -19,10 +19,10 @@ extern const char *const patch_app_form_names[APP_FORMS];
 struct patch_app {
     const char *name;
     const char *title;
-    const char *unit; /* what it processes: a packet, a request */
-    size_t units;     /* those of one pass */
-    size_t calls;     /* of operations, for each unit */
-    size_t branches;  /* on flags, for each unit */
+    const char *unit; /* what the application processes: a packet, a request */
+    size_t units;     /* units of one pass */
+    size_t calls;     /* of operations, per unit */
+    size_t branches;  /* on flags, per unit */
 
     bool (*open)(void); /* false, with errno: the system lacks what the application needs */
     void (*close)(void);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A packet loop: operations parse, filter, sum and count each packet of a burst. Two flags, both
- * off, would cause it to be traced and mirrored.
- */
+/* A packet loop: operations parse, filter, sum and count each packet of a burst. Two flags, both
+ * off, would cause packets to be traced and mirrored. */
 #include "bench/patch_app.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A small server: it receives a request through a pair of sockets, parses it, looks its key up and
+ * A small server: it receives a request through a pair of sockets, parses it, looks up its key and
  * sends the value, all by operations. Two flags, both off, would cause requests to be logged and
  * limited. Client and server are one thread, so no time depends on the scheduler.
  */

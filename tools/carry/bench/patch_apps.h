@@ -17,8 +17,9 @@ struct patch_app_results {
 };
 
 /*
- * Patches all sites of the applications, and times all forms in rounds. Returns an exit status,
- * after a message. The caller sets plan.rounds, .sample_ns, .seconds and .progress.
+ * Patches all sites of the applications, and times all forms in rounds. Returns STATUS_CLEAN, or
+ * another exit status after a message. The caller sets plan.rounds, .sample_ns, .seconds and
+ * .progress.
  */
 int patch_apps_measure(struct patch_app_results *results);
 
@@ -26,11 +27,11 @@ int patch_apps_measure(struct patch_app_results *results);
 struct bench_stats patch_app_stats(const struct patch_app_results *results, size_t app,
                                    enum patch_app_form form);
 
-/* Returns the time of a form as a multiple of another form's, compared within rounds. */
+/* Returns the time of a form as a multiple of the time of form `base`, compared within rounds. */
 double patch_app_ratio(const struct patch_app_results *results, size_t app,
                        enum patch_app_form form, enum patch_app_form base);
 
-/* Report the results: print a table on standard output, and return a list in JSON. */
+/* Reports the results: as a table on standard output, or as a list in JSON, which is returned. */
 void patch_apps_print_text(const struct patch_app_results *results);
 json_t *patch_apps_json(const struct patch_app_results *results);
 

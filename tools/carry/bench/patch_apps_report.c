@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of applications of `carry bench patch`, as text and in JSON. */
+/* Prints the table of applications of `carry bench patch`, as text and as JSON. */
 #include <math.h>
 #include <stdio.h>
 
 #include "bench/patch_apps.h"
 #include "common/text.h"
 
-/* The columns. */
 static const struct {
     enum patch_app_form form;
     const char *title;
@@ -75,7 +74,7 @@ void patch_apps_print_text(const struct patch_app_results *results) {
         print_comparisons(results, app);
 }
 
-/* --- For programs --- */
+/* --- As JSON --- */
 
 static json_t *form_json(const struct patch_app_results *results, size_t app,
                          enum patch_app_form form) {

@@ -37,7 +37,8 @@ struct patch_code {
     /* Puts a call, or a branch, of each form except FORM_INLINED. NULL: the architecture lacks the
      * form. */
     void (*put[FORM_COUNT])(struct patch_maker *maker, size_t index);
-    void (*put_jump_back)(struct patch_maker *maker, size_t start); /* unless the last pass ended */
+    void (*put_jump_back)(struct patch_maker *maker,
+                          size_t start); /* jumps while passes are left */
 
     struct patch_bytes enter; /* the start of the function, which gets the number of passes */
     struct patch_bytes leave;
@@ -50,16 +51,16 @@ struct patch_code {
 /* The code of this architecture. Without sites, it has no forms. */
 extern const struct patch_code patch_code;
 
-/* --- For the functions above --- */
+/* --- For the functions of struct patch_code --- */
 
-/* Return the offsets of the line that a site reads, of its callee, and of its stub. */
+/* Returns the offset of the line that a site reads, of its callee, or of its stub. */
 size_t patch_line_at(const struct patch_maker *maker, size_t index);
 size_t patch_callee_at(const struct patch_maker *maker, size_t index);
 size_t patch_stub_at(const struct patch_maker *maker, size_t index);
 
 void patch_put(struct patch_maker *maker, const void *bytes, size_t size);
 
-/* Put the record of the next instruction, or of `site`. Offsets count from the memory's start. */
+/* Puts the record of the next instruction, or of `site`. Offsets count from the memory's start. */
 void patch_put_record(struct patch_maker *maker, struct carry_site record, size_t key, size_t aux);
 void patch_put_record_of(struct patch_maker *maker, struct carry_site record, size_t site,
                          size_t key, size_t aux);

@@ -62,8 +62,8 @@ static void wait_until_running(struct runner *runner) {
 /* The CPUs of this process, before its threads are bound to some of them. */
 static cpu_set_t cpus;
 
-/* Binds a thread to the CPU at index `place` among those that this process may use, if it
- * exists. */
+/* Binds a thread to the CPU at index `place` among the CPUs that this process may use, if there are
+ * that many. */
 static void bind_to_cpu(pthread_t thread, int place) {
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         cpu_set_t one;
@@ -111,7 +111,8 @@ static void measure_work(struct commit_result *result, const struct patch_text *
     snprintf(result->guard, sizeof result->guard, "%s", stats.guard);
 }
 
-/* Times the system call that synchronises cores. The first commit has registered for it. */
+/* Times the system call that synchronises cores. The first commit has registered the process for
+ * that call. */
 static void measure_synchronisation(struct bench_stats *ns, struct runner *runner,
                                     const struct commit_limit *limit) {
     double samples[FLIPS];

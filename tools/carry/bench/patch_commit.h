@@ -11,7 +11,7 @@
 struct commit_work {
     const char *name;
     const char *title;
-    struct patch_shape shape; /* sites 0: the number that the user asked for */
+    struct patch_shape shape; /* if `sites` is 0, the user chooses the number */
     size_t rounds;
 };
 
@@ -27,9 +27,9 @@ struct commit_way {
 #define COMMIT_WAYS 4
 extern const struct commit_way commit_ways[COMMIT_WAYS];
 
-/* How much to measure. */
+/* The amount to measure. */
 struct commit_effort {
-    size_t divisor; /* of the rounds */
+    size_t divisor; /* divides the number of rounds */
     double seconds; /* the most on a busy machine, for each work in each way */
 };
 
@@ -47,10 +47,8 @@ struct commit_results {
     bool failed;                           /* a process died */
 };
 
-/*
- * Measures each way in a new process: a process keeps the back end of its first commit. `elsewhere`
- * is a text without sites. Returns false, with errno, without memory.
- */
+/* Measures each way in a new process, since a process keeps the back end of its first commit.
+ * `elsewhere` has nothing to patch. Returns false with errno set if there is no memory. */
 bool commit_measure(struct commit_results *results, const struct patch_text *texts,
                     const struct patch_text *elsewhere, const struct commit_effort *effort);
 

@@ -2,8 +2,8 @@
 /*
  * Measures delays of a thread that alternately runs a text and reads the clock. A turn of more than
  * twice the usual time was held up, by the commit or by something else. Windows with a commit
- * alternate with windows of the same length without one. The excess of the former over the median
- * of the latter is the delay.
+ * alternate with windows of the same length without one. The delay is the excess of windows with a
+ * commit over the median of windows without a commit.
  */
 #define _GNU_SOURCE
 #include "bench/patch_delay.h"
@@ -130,7 +130,8 @@ static void find_usual_turn(struct worker *worker, double seconds) {
     atomic_store(&worker->usual, (long long)bench_stats(samples, taken).median);
 }
 
-/* Returns the excess of the number at `offset` in struct turns. */
+/* Returns the excess of a number, the member of struct turns at `offset`, in windows with
+ * a commit. */
 static struct bench_stats excess_of_windows(const struct windows *windows, size_t count,
                                             size_t offset, double *samples) {
     double *with = samples, *without = samples + count;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Writes texts to a file without a name, and maps it as the loader maps text: private, executable
- * and not writable. Thus the first patch of a page copies it, as in any text.
- */
+/* Writes texts to a file without a name, and maps it like the dynamic loader maps text: private,
+ * executable and not writable. Thus the first patch of a page copies it, as in any text. */
 #define _GNU_SOURCE
 #include "bench/patch_text.h"
 
@@ -79,8 +77,8 @@ static void put_callees(struct patch_maker *maker) {
     }
 }
 
-/* Puts the body of callee 0: its record, the size of its instruction (0: none), then, aligned, the
- * instruction. */
+/* Puts the record of the body of callee 0. The size of the body's instruction (0: there is none)
+ * follows, and then, aligned, the instruction. */
 static void put_body_record(struct patch_maker *maker) {
     uint8_t size = maker->shape.form == FORM_PATCHED_INLINE ? (uint8_t)patch_code.one.size : 0;
     size_t aux = maker->layout.records + (maker->record_count + 1) * sizeof(struct carry_site);
@@ -105,14 +103,14 @@ static size_t round_to_pages(size_t bytes) {
     return (bytes + inside) & ~inside;
 }
 
-/* Lays the parts of a text out. Stubs and callees lie on either side of the loop: branches of
+/* Lays out the parts of a text. Stubs and callees lie on either side of the loop: branches of
  * AArch64 reach 128 MiB in each direction. */
 static struct patch_layout compute_layout(const struct patch_maker *maker) {
     struct patch_layout layout = {0};
     const size_t sites = maker->shape.sites;
     layout.loop = round_to_pages(sites * PATCH_LINE_BYTES);
-    layout.callees =
-        layout.loop + round_to_pages((sites + 2) * PATCH_LINE_BYTES); /* a line holds any unit */
+    /* Each site with its work fits into a line, and so do the beginning and the end. */
+    layout.callees = layout.loop + round_to_pages((sites + 2) * PATCH_LINE_BYTES);
     layout.lines = layout.callees + round_to_pages(maker->callee_count * PATCH_LINE_BYTES);
     layout.records = layout.lines + round_to_pages(maker->line_count * PATCH_LINE_BYTES);
     layout.end = layout.records + round_to_pages((sites + 2) * sizeof(struct carry_site));

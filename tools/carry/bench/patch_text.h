@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes texts to time: loops around calls or branches of one form. They are made at run time, so
- * that all forms have the same addresses within pages and lines, and differ in nothing else. Their
- * sites have records like those that compilers make, and are registered.
+ * Makes texts to time: loops around calls or branches of one form. The texts are made at run time,
+ * so that all forms have the same addresses within pages and lines, and differ only in their calls
+ * or branches. Sites have records like those that compilers make, and are registered.
  */
 #ifndef CARRY_TOOLS_BENCH_PATCH_TEXT_H
 #define CARRY_TOOLS_BENCH_PATCH_TEXT_H
@@ -10,10 +10,10 @@
 #include <carry/patch.h>
 
 enum patch_form {
-    FORM_INLINED, /* the callee's instructions; for branches, none */
+    FORM_INLINED, /* the callee's instructions, without a call or a branch */
     FORM_DIRECT,  /* a call by an offset */
     FORM_POINTER, /* a call through a pointer in memory */
-    FORM_PLT,     /* a call of a jump through a pointer, as by bound PLTs and ifuncs */
+    FORM_PLT,     /* a call of a jump through a pointer, as in bound PLT entries and ifuncs */
     FORM_PATCHED_CALL,
     FORM_PATCHED_INLINE,
     FORM_PATCHED_NOP,
@@ -53,18 +53,16 @@ static inline bool patch_form_is_branch(enum patch_form form) {
     return form >= FORM_FLAG;
 }
 
-/* Return whether this architecture has any form, and whether it has `form`. */
+/* Returns whether this architecture has any form, or whether it has `form`. */
 bool patch_text_supported(void);
 bool patch_text_has(enum patch_form form);
 
-/* Makes a text and registers its sites. Returns false, with errno, if the system refuses. */
+/* Makes a text and registers its sites. Returns false with errno set if the system refuses. */
 bool patch_text_make(struct patch_text *text, const struct patch_shape *shape);
 void patch_text_release(struct patch_text *text);
 
-/*
- * Adds a change of all sites to a transaction. `state` is 0 or 1: the callee of calls (a body
- * belongs to callee 0), or off and on.
- */
+/* Adds a change of all sites to a transaction. `state` is 0 or 1. It selects the callee of calls (a
+ * body replaces calls of callee 0), or means off and on. */
 void patch_text_set(const struct patch_text *text, struct carry_patch *patch, unsigned state);
 
 /* Commits a change of all sites to `state`. Returns its nanoseconds; negative if it fails. */

@@ -2,8 +2,9 @@
 /*
  * Writes texts of AArch64: the instructions that compilers and linkers emit (Arm ARM, C6.2), and
  * the sites that <carry/patch/aarch64.h> defines. Targets of branches by register start with a
- * landing pad, as in programs for BTI. The argument of a callee is in x1: in x0, where the result
- * is, each call would wait for the previous one, and hide the cost of calls.
+ * landing pad, as in programs for BTI. The argument of a callee is in x1. In x0, the register of
+ * the result, it would make each call wait for the previous one, which would hide the cost of
+ * calls.
  */
 #include "bench/patch_code.h"
 
@@ -89,7 +90,8 @@ static void put_page(struct patch_maker *maker, size_t target) {
     put_word(maker, ADRP_X16 | (number & 3) << 29 | (number >> 2 & 0x7ffff) << 5);
 }
 
-/* Puts an instruction that follows ADRP, with the offset in its page in units of the access. */
+/* Puts an instruction that follows ADRP, with the offset of the target in its page, in units of
+   `unit` bytes. */
 static void put_in_page(struct patch_maker *maker, uint32_t opcode, size_t target, size_t unit) {
     put_word(maker, opcode | (uint32_t)(target % 4096 / unit) << 10);
 }
@@ -170,7 +172,7 @@ static void put_branch_site(struct patch_maker *maker, size_t index) {
     maker->at = next;
 }
 
-/* Puts the end of the loop. CBNZ by itself may not reach back to its start. */
+/* Puts the end of the loop. A CBNZ might not reach back to the start of the loop. */
 static void put_jump_back(struct patch_maker *maker, size_t start) {
     put_word(maker, DEC_X19);
     put_test(maker, CBZ_X19, maker->at + 2 * INSTRUCTION_BYTES);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For architectures without sites. */
+/* Defines no forms of texts: this architecture has no sites. */
 #include "bench/patch_code.h"
 
 const struct patch_code patch_code = {0};

@@ -50,7 +50,8 @@ static const uint8_t retpoline[] = {
 #define PUT(maker, ...)                                                                            \
     patch_put(maker, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
-/* Puts the offset of `target` from the end of its instruction, `after` bytes after the offset. */
+/* Puts the offset of `target` from the end of the instruction, which has `after` bytes after the
+ * offset. */
 static void put_rel32(struct patch_maker *maker, size_t target, size_t after) {
     int32_t rel32 = (int32_t)(target - (maker->at + REL32_BYTES + after));
     patch_put(maker, &rel32, sizeof rel32);

@@ -9,7 +9,7 @@
 #define RING0_ROWS 32
 #define RING0_NONE INT64_C(-1) /* the operation lacks the form */
 
-/* The forms of operations, as ports/baremetal/x86_64/bench.c names them. */
+/* The forms of operations, with the names that ports/baremetal/x86_64/bench.c prints. */
 #define RING0_FORMS 4
 extern const char *const ring0_forms[RING0_FORMS];
 

@@ -58,16 +58,20 @@ static void (*const thunks[BENCH_THUNKS])(void) = {
     [BENCH_THUNK_XSAVEC] = bench_thunk_xsavec,
 };
 
-/* Runs a thunk with the components of a cell in use. Thunks preserve them. */
+/* Thunks preserve the components in use. */
+uint32_t bench_xstate_run_thunk(enum bench_thunk thunk, uint64_t in_use, size_t calls) {
+    carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
+    xstate_dirty(in_use);
+    bench_calls(thunks[thunk], calls);
+    carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
+    return (uint32_t)calls;
+}
+
 static uint32_t run_thunk(const void *context, size_t cell, size_t subject, size_t first,
                           size_t calls) {
     const uint64_t *masks = context;
     (void)first;
-    carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
-    xstate_dirty(masks[cell]);
-    bench_calls(thunks[subject], calls);
-    carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
-    return (uint32_t)calls;
+    return bench_xstate_run_thunk((enum bench_thunk)subject, masks[cell], calls);
 }
 
 bool bench_xstate_thunks(struct xstate_grid *grid, const struct xstate_effort *effort) {

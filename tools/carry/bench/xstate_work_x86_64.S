@@ -19,9 +19,9 @@ END bench_target
 /*
  * void bench_thunk_xsavec(void)
  *
- * Does the same as glibc's _dl_runtime_resolve_xsavec: saves the integer arguments, and all
- * components except x87 and PKRU, on the stack; calls the callback; restores all; jumps to the
- * target.
+ * Does the same as glibc's _dl_runtime_resolve_xsavec: saves the integer arguments, and the
+ * components SSE, AVX, BNDREGS, OPMASK, ZMM_HI256 and HI16_ZMM, on the stack; calls the callback;
+ * restores all; jumps to the target.
  */
 FUNCTION bench_thunk_xsavec
     pushq   %rbx
@@ -29,7 +29,7 @@ FUNCTION bench_thunk_xsavec
     .cfi_rel_offset rbx, 0
     movq    %rsp, %rbx
     .cfi_def_cfa_register rbx
-    subq    $2752, %rsp                         /* 2,688 bytes in the compact form; arguments */
+    subq    $2752, %rsp                         /* components, at most 2,688 bytes; arguments */
     andq    $-64, %rsp
     movq    %rax, 0x00(%rsp)
     movq    %rcx, 0x08(%rsp)

@@ -5,10 +5,10 @@
 
 #include <carry/capture.h>
 
-/* Room for "[address]:port". */
+/* The size of a buffer that holds "[address]:port". */
 #define ADDRESS_SIZE 64
 
-/* Writes the address to `buffer`, with the port unless that is negative; "?" if there is no
+/* Writes the address to `buffer`, with the port unless `port` is negative; "?" if there is no
    address. Returns `buffer`. */
 char *address_text(char *buffer, const struct carry_capture_address *address, int port);
 

@@ -11,19 +11,19 @@
 #include "common/pack.h"
 #include "common/text.h"
 
-/* Identifies the file to a later run. */
+/* The application in the section header. By it, a later run recognises the file as an output. */
 #define WRITER "carry check --write-bad"
 
-/* The bytes before WRITER: a section's block without options and its last length, and an option's
-   code and length. */
+/* The offset of WRITER in the file. A section header block without options has 28 bytes, of which
+ * the last 4 follow the options. The code and the length of the first option have 4 bytes. */
 #define WRITER_OFFSET (28 - 4 + 4)
 
-/* The length of an option has 16 bits; a path is far shorter. */
+/* The limit of a packet's comment. The length of an option has 16 bits; paths are far shorter. */
 #define COMMENT_SIZE 8192
 
 struct bad_file {
     struct output output;
-    FILE *stream; /* of the output */
+    FILE *stream; /* writes to `output` */
     struct carry_capture_writer *writer;
 };
 
@@ -49,7 +49,7 @@ static void release_bad_file(struct bad_file *file) {
     errno = error;
 }
 
-/* Creates the writer; false with errno set. */
+/* Creates the writer. Returns false with errno set on failure. */
 static bool open_bad_writer(struct bad_file *file) {
     const struct carry_capture_writer_options options = {.application = WRITER};
     const struct carry_capture_sink sink = {.write = write_bad_bytes, .user = file};

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <carry/capture.h>
+#include <carry/fault.h>
 
 #include "check/bad_file.h"
 #include "check/check_jit.h"
@@ -28,26 +29,32 @@
 #include "common/progress.h"
 #include "common/signals.h"
 
-/* All captures of one call. */
+/* The state of one run, which checks one or more captures. */
 struct run {
     struct check_options options;
     struct selection selection;
     struct carry_capture_checker *checker;
-    struct check_jit *jit;     /* NULL: not requested */
-    struct bad_file *bad_file; /* NULL: not requested */
-    bool cancels_outputs;      /* outputs are not written: one would replace a capture */
-    bool cancels_metrics;      /* the metrics file is not written: it would replace a capture */
+    struct carry_capture_checker *settled; /* reads captures again; NULL: no finding is needed */
+    struct check_jit *jit;                 /* NULL: not requested */
+    struct bad_file *bad_file;             /* NULL: not requested */
+    bool cancels_outputs; /* outputs are not written: one would replace a capture */
+    bool cancels_metrics; /* the metrics file is not written: it would replace a capture */
     struct check_print print;
     uint64_t skipped; /* files in folders that are not captures */
     bool no_memory;
     int status; /* the most severe so far */
 
-    /* For the current capture. */
+    /* The current capture: */
     const char *path;
-    bool streams; /* print each line at once, for a reader that waits */
+    bool streams;      /* print each line at once, for a reader that waits */
+    bool rereads;      /* the capture can be read again */
+    bool held;         /* it must be read again: a finding may change, so no more are reported */
+    uint64_t reported; /* findings so far, in either reading */
+    uint64_t before;   /* findings of the first reading, which the second must still skip */
     struct carry_capture_summary *summary;
-    uint64_t last_written; /* number of the packet */
-    uint64_t bytes_read;   /* of earlier captures */
+    struct carry_capture_summary *again; /* of the second reading */
+    uint64_t last_written;               /* number of the last packet in `bad_file` */
+    uint64_t bytes_read;                 /* in earlier captures */
 };
 
 static void note_status(struct run *run, int status) {
@@ -68,15 +75,39 @@ static void write_bad(struct run *run, const struct carry_capture_packet *packet
     bad_file_add(run->bad_file, run->path, packet);
 }
 
-/* Lists a finding, writes its packet, and adds it to the page, as far as these are requested. */
-static bool take_finding(void *user, const struct carry_capture_finding *finding) {
-    struct run *run = user;
+/* Lists a finding, writes its packet to the file of bad packets, and adds the finding to the page,
+   each only if requested. */
+static void report_sum(struct run *run, const struct carry_capture_finding *finding) {
+    run->reported++;
     if (run->options.bad_only)
         check_print_finding(&run->print, run->path, finding);
     if (run->bad_file && verdict_is_in(finding->sum.verdict, run->options.wrong))
         write_bad(run, finding->packet);
     if (run->print.page)
         page_add_finding(run->print.page, finding);
+}
+
+/* Reports the findings of a first reading. If the capture can be read again, stops reporting at the
+   first finding that later packets may change. */
+static bool take_finding(void *user, const struct carry_capture_finding *finding) {
+    struct run *run = user;
+    run->held |= finding->early && run->rereads;
+    if (!run->held)
+        report_sum(run, finding);
+    return !command_output_failed();
+}
+
+/* Reports the findings of a second reading, after those of the first one. A file that grows may
+   hold packets that the summary does not count. */
+static bool take_settled_finding(void *user, const struct carry_capture_finding *finding) {
+    struct run *run = user;
+    const struct carry_capture_totals *totals = carry_capture_totals(run->summary);
+    if (finding->number > totals->packets + totals->unselected)
+        return false;
+    if (run->before)
+        run->before--;
+    else
+        report_sum(run, finding);
     return !command_output_failed();
 }
 
@@ -96,30 +127,38 @@ static bool show_check_progress(void *user, const struct carry_capture_progress 
     return !command_output_failed();
 }
 
-/* Reports the result of a capture. A cancelled one is not an error here: the end reports that an
-   output failed. */
-static void report_capture(struct run *run, struct carry_capture *capture, int code) {
+/* Returns the verdicts that make this capture bad. */
+static unsigned wrong_verdicts(const struct run *run) {
+    return run->options.zero_ok && carry_capture_is_all_zero(run->summary) ? 0 : run->options.wrong;
+}
+
+/* Describes the result of a capture. A cancelled check is not an error here: an output failed,
+   which is reported at the end of the run. */
+static struct report describe_capture(const struct run *run, struct carry_capture *capture,
+                                      int code) {
     struct report report = {
         .path = run->path,
         .summary = run->summary,
-        .wrong = run->options.wrong,
+        .wrong = wrong_verdicts(run),
         .listed = run->options.listed,
     };
     if (code != CARRY_OK && code != CARRY_ERROR_CANCELLED)
         report.error = source_error(capture);
-    note_status(run, check_print_capture(&run->print, &report));
+    return report;
 }
 
-/* Reports that some lines and packets were written before the evidence against them was read. */
+/* Reports how many IPv4 header sums of 0 were listed or written as bad before later packets showed
+   transmit offload. */
 static void note_early(const struct run *run) {
     char number[TEXT_SIZE], text[3 * TEXT_SIZE + 128];
     uint64_t count = carry_capture_totals(run->summary)->early;
     bool were_out = run->options.bad_only || (run->bad_file && !run->options.quiet);
-    if (!count || !were_out || verdict_is_in(CARRY_VERDICT_PARTIAL, run->options.wrong))
+    if (!count || !were_out || run->rereads ||
+        verdict_is_in(CARRY_VERDICT_PARTIAL, run->options.wrong))
         return;
     snprintf(text, sizeof text,
-             "reported %s IPv4 header sum%s of 0 as bad before later packets of the same sender "
-             "showed transmit offload",
+             "reported %s IPv4 header sum%s of 0 as bad before later packets of the same sender or "
+             "network card showed transmit offload",
              text_count(number, count), text_plural(count));
     command_file_error(run->path, text);
 }
@@ -132,7 +171,7 @@ static void cancel_metrics(struct run *run, const struct stat *status) {
         run->cancels_metrics = true;
 }
 
-/* Removes permissions that the capture does not have from the outputs. */
+/* Removes from the outputs the permissions that the capture does not have. */
 static void restrict_outputs(struct run *run, const struct stat *status) {
     if (run->bad_file && S_ISREG(status->st_mode))
         bad_file_restrict(run->bad_file, status->st_mode);
@@ -140,11 +179,31 @@ static void restrict_outputs(struct run *run, const struct stat *status) {
         page_restrict(run->print.page, status->st_mode);
 }
 
+/* Reads a capture again, to report what its summary counts. `first` is the result of the first
+   reading, whose error is not reported again. */
+static void read_again(struct run *run, struct carry_capture *capture, int first) {
+    run->before = run->reported;
+    int code = carry_capture_rewind(capture);
+    if (code == CARRY_OK)
+        code = carry_capture_checker_run(run->settled, capture, run->again);
+    progress_hide();
+    selection_forget(&run->selection);
+    run->no_memory |= code == CARRY_ERROR_MEMORY;
+    if (code != CARRY_OK && code != first && code != CARRY_ERROR_CANCELLED)
+        check_file_error(run, run->path, carry_capture_last_error(capture)->text);
+    else if (code != CARRY_ERROR_CANCELLED && carry_capture_totals(run->again)->packets <
+                                                  carry_capture_totals(run->summary)->packets)
+        check_file_error(run, run->path, "became shorter while it was read");
+}
+
 static void check_capture(struct run *run, const char *path, struct carry_capture *capture,
                           const struct stat *status) {
     run->path = path;
     run->streams = run->options.bad_only && carry_capture_size(capture) == 0;
     run->last_written = 0;
+    run->rereads = carry_capture_can_rewind(capture) && !source_waits(capture);
+    run->held = false;
+    run->reported = 0;
     restrict_outputs(run, status);
     cancel_metrics(run, status);
     progress_begin_file(&(struct progress_file){
@@ -154,15 +213,20 @@ static void check_capture(struct run *run, const char *path, struct carry_captur
     });
     if (source_waits(capture))
         carry_capture_stop_on(capture, signals_stop_begin(false));
+    else
+        source_map(capture, status);
     const int code = carry_capture_checker_run(run->checker, capture, run->summary);
     signals_stop_end();
     progress_hide();
     run->bytes_read += carry_capture_position(capture);
     run->no_memory |= code == CARRY_ERROR_MEMORY;
-    report_capture(run, capture, code);
-    note_early(run);
     if (!run->options.quiet)
         selection_report(&run->selection, path);
+    struct report report = describe_capture(run, capture, code);
+    if (run->held && code != CARRY_ERROR_CANCELLED && code != CARRY_ERROR_MEMORY)
+        read_again(run, capture, code);
+    note_status(run, check_print_capture(&run->print, &report));
+    note_early(run);
 }
 
 static void report_unopened(struct run *run, const char *path, const char *reason) {
@@ -172,8 +236,8 @@ static void report_unopened(struct run *run, const char *path, const char *reaso
 
 /* --- Files and folders --- */
 
-/* Checks that a file is not a capture and does not have the name of one; false if an error
-   prevented its recognition. */
+/* Checks that a file is not a capture and does not have the name of a capture. Returns false if an
+   error prevented its recognition. */
 static bool is_other(struct carry_capture *capture, const char *path) {
     return !source_is_capture(capture) && carry_capture_last_error(capture)->code == CARRY_OK &&
            !file_name_is_capture(path);
@@ -279,7 +343,7 @@ static bool open_check_run(struct run *run, bool many) {
     const struct check_options *options = &run->options;
     const struct carry_capture_judge judge = check_jit_judge(run->jit);
     const bool looks = options->bad_only || options->write_bad || options->html;
-    const struct carry_capture_check_options own = {
+    struct carry_capture_check_options own = {
         .packet = options->packet,
         .threads = (unsigned)options->threads,
         .wrong = options->wrong,
@@ -297,19 +361,28 @@ static bool open_check_run(struct run *run, bool many) {
         .select = selection_is_wanted(&run->selection) ? select_checked_packet : NULL,
     };
     run->summary = carry_capture_summary_create();
-    return check_print_open(&run->print, options, many) && run->summary &&
-           carry_capture_checker_create(&own, &run->checker) == CARRY_OK;
+    run->again = carry_capture_summary_create();
+    if (!check_print_open(&run->print, options, many) || !run->summary || !run->again ||
+        carry_capture_checker_create(&own, &run->checker) != CARRY_OK)
+        return false;
+    own.kept = 0;
+    own.timeline = false;
+    own.finding = take_settled_finding;
+    own.settled = run->summary;
+    return !looks || carry_capture_checker_create(&own, &run->settled) == CARRY_OK;
 }
 
 static void close_check_run(struct run *run) {
     carry_capture_checker_free(run->checker);
+    carry_capture_checker_free(run->settled);
     check_jit_close(run->jit);
     selection_close(&run->selection);
     carry_capture_summary_free(run->summary);
+    carry_capture_summary_free(run->again);
     check_print_close(&run->print);
 }
 
-/* Opens the output files; false, after a message, if one cannot be written. */
+/* Opens the output files. Returns false after a message if one of them cannot be written. */
 static bool open_outputs(struct run *run) {
     const struct check_options *options = &run->options;
     if (options->write_bad && !(run->bad_file = bad_file_open(options->write_bad))) {
@@ -347,7 +420,7 @@ static void write_check_metrics(struct run *run) {
         check_file_error(run, path, output_problem(errno));
 }
 
-/* Checks whether to show progress: lines listed on the terminal would mix with it. */
+/* Checks whether to show progress. Checksums listed on the terminal would mix with it. */
 static bool check_shows_progress(const struct check_options *options) {
     bool lists_here = options->bad_only && isatty(STDOUT_FILENO);
     return options->quiet || (!lists_here && !progress_is_piped());
@@ -355,10 +428,13 @@ static bool check_shows_progress(const struct check_options *options) {
 
 static void check_all(struct run *run, char **paths, int count) {
     check_print_header(&run->print);
+    const bool survives = carry_fault_acquire() == CARRY_OK;
     if (check_shows_progress(&run->options))
         progress_begin(0);
     check_operands(run, paths, count);
     progress_end();
+    if (survives)
+        carry_fault_release();
     check_print_total(&run->print, run->skipped);
     fflush(stdout); /* if this fails, no other output is published */
     write_check_metrics(run);

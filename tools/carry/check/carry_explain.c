@@ -53,7 +53,7 @@ struct options {
 struct run {
     struct options options;
     json_t *frame;     /* with --json */
-    json_t *datagrams; /* with --json: those that the frame is part of */
+    json_t *datagrams; /* with --json: the datagrams that contain the frame */
     int status;
 };
 
@@ -67,7 +67,7 @@ static int set_frame(struct options *options, const char *text) {
 
 /* --- Checksums and layers --- */
 
-/* Returns the checksum in a layer, or NULL. */
+/* Returns the finding of a layer; NULL if it has none. */
 static const struct carry_capture_finding *
 finding_of(const struct carry_capture_explanation *explanation, size_t layer) {
     const struct carry_packet_layer *here = &explanation->layers[layer];
@@ -82,15 +82,21 @@ finding_of(const struct carry_capture_explanation *explanation, size_t layer) {
     return NULL;
 }
 
-/* Returns the folded sum of the pseudo-header as a big-endian number. */
+static const struct carry_capture_evidence *
+evidence_of(const struct carry_capture_explanation *explanation,
+            const struct carry_capture_finding *finding) {
+    return &explanation->evidence[finding - explanation->findings];
+}
+
+/* Returns the folded sum of the pseudo-header as a number, read in network byte order. */
 static unsigned pseudo_number(const struct carry_packet_sum *sum) {
     uint16_t folded = carry_sum_fold(sum->pseudo);
     const uint8_t *bytes = (const uint8_t *)&folded;
     return (unsigned)bytes[0] << 8 | bytes[1];
 }
 
-/* Checks whether the pseudo-header has the addresses of the IP header, rather than those of a later
-   header. */
+/* Checks whether the pseudo-header has the addresses of the IP header, rather than the addresses of
+   a later header. */
 static bool pseudo_is_plain(const struct carry_capture_explanation *explanation,
                             const struct carry_packet_sum *sum) {
     const uint8_t *ip = (const uint8_t *)explanation->frame.data + sum->network_offset;
@@ -106,7 +112,7 @@ static bool pseudo_is_plain(const struct carry_capture_explanation *explanation,
 #define NAME_WIDTH 10
 #define INDENT     (8 + NAME_WIDTH)
 
-/* Frames of one datagram that are listed. */
+/* At most this many frames of a datagram are listed. */
 #define FRAMES_SHOWN 8
 
 static void print_pseudo(FILE *out, const struct carry_capture_explanation *explanation,
@@ -143,17 +149,50 @@ static void print_why(FILE *out, const struct carry_capture_explanation *explana
         fprintf(out, "try: %s\n", advice_on(finding));
 }
 
+static void print_assumptions(FILE *out, const struct carry_capture_evidence *evidence) {
+    if (evidence->assumptions_count)
+        fputs("would be right:\n", out);
+    for (size_t i = 0; i < evidence->assumptions_count; i++)
+        fprintf(out, "  0x%04x %s\n", evidence->assumptions[i].value,
+                evidence->assumptions[i].text);
+}
+
+static void print_others(FILE *out, const struct carry_capture_evidence *evidence) {
+    const uint64_t rest = evidence->others_total - evidence->others_count;
+    char number[TEXT_SIZE], more[TEXT_SIZE];
+    if (evidence->others_count)
+        fputs("other bad checksums of its flow, or between its addresses:\n", out);
+    for (size_t i = 0; i < evidence->others_count; i++) {
+        const struct carry_capture_other *other = &evidence->others[i];
+        fprintf(out, "  frame %s: 0x%04x, expected 0x%04x, off by 0x%04x\n",
+                text_count(number, other->number), other->stored, other->expected,
+                other->difference);
+    }
+    if (rest)
+        fprintf(out, "  and %s more\n", text_count(more, rest));
+}
+
+static void print_expected(FILE *out, const struct carry_capture_finding *finding,
+                           const struct carry_capture_evidence *evidence) {
+    const struct carry_packet_sum *sum = &finding->sum;
+    if (!carry_capture_has_expected(sum) || sum->verdict == CARRY_VERDICT_GOOD)
+        return;
+    fprintf(out, "expected 0x%0*x", 2 * sum->field_size, sum->expected);
+    if (evidence->is_known)
+        fprintf(out, ", off by 0x%04x", evidence->difference);
+    fputc('\n', out);
+}
+
 static void print_details(FILE *out, const struct carry_capture_explanation *explanation,
                           const struct carry_capture_finding *finding) {
     const struct carry_packet_sum *sum = &finding->sum;
     char offset[TEXT_SIZE], size[TEXT_SIZE], in_file[TEXT_SIZE];
-    int digits = 2 * sum->field_size;
+    const struct carry_capture_evidence *evidence = evidence_of(explanation, finding);
     const char *rule = carry_capture_rule(&explanation->frame, sum);
     print_why(out, explanation, finding);
     if (rule)
         fprintf(out, "%s\n", rule);
-    if (carry_capture_has_expected(sum) && sum->verdict != CARRY_VERDICT_GOOD)
-        fprintf(out, "expected 0x%0*x\n", digits, sum->expected);
+    print_expected(out, finding, evidence);
     fprintf(out, "stored at byte %s", text_count(offset, sum->field_offset));
     if (finding->offset != CARRY_CAPTURE_NOWHERE)
         fprintf(out, ", at offset %s in the file", text_count(in_file, finding->offset));
@@ -164,6 +203,8 @@ static void print_details(FILE *out, const struct carry_capture_explanation *exp
         fprintf(out, "except %u bytes from byte %s\n", sum->gap_size,
                 text_count(offset, sum->cover_offset + sum->gap_offset));
     print_pseudo(out, explanation, finding);
+    print_assumptions(out, evidence);
+    print_others(out, evidence);
 }
 
 static void print_indented(const struct carry_capture_explanation *explanation,
@@ -197,15 +238,16 @@ static void print_frame_head(const struct run *run,
                              const struct carry_capture_explanation *explanation) {
     const struct carry_capture_packet *packet = &explanation->packet;
     char number[TEXT_SIZE], captured[TEXT_SIZE], wire[TEXT_SIZE], offset[TEXT_SIZE];
-    char time[REPORT_TIME_SIZE];
+    char time[REPORT_TIME_SIZE], type[TEXT_SIZE];
     const char *link = carry_capture_describe_link(packet->linktype);
     text_print_name(stdout, run->options.path);
     printf(", frame %s: %s byte%s", text_count(number, packet->number),
            text_count(captured, packet->captured), text_plural(packet->captured));
     if (packet->captured < packet->wire)
         printf(" of %s", text_count(wire, packet->wire));
-    printf(" at offset %s, link type %u%s%s%s", text_count(offset, packet->offset),
-           packet->linktype, link ? " (" : "", link ? link : "", link ? ")" : "");
+    printf(" at offset %s, link type %s%s%s%s", text_count(offset, packet->offset),
+           text_link_type(type, packet->linktype), link ? " (" : "", link ? link : "",
+           link ? ")" : "");
     if (report_time(time, packet->time_ns))
         printf("\n%s", time);
     fputs("\n\n", stdout);
@@ -286,10 +328,42 @@ static json_t *pseudo_json(const struct carry_packet_sum *sum) {
                      (json_int_t)sum->pseudo_size, "sum", (int)pseudo_number(sum));
 }
 
-/* Returns the gap: bytes amid the covered ones that are not covered. */
+/* Returns the gap as JSON: bytes between covered bytes that are not covered. */
 static json_t *gap_json(const struct carry_packet_sum *sum) {
     return json_pack("{s:I, s:i}", "at", (json_int_t)(sum->cover_offset + sum->gap_offset), "size",
                      (int)sum->gap_size);
+}
+
+static json_t *others_json(const struct carry_capture_evidence *evidence) {
+    json_t *others = json_array();
+    for (size_t i = 0; i < evidence->others_count; i++) {
+        const struct carry_capture_other *other = &evidence->others[i];
+        json_array_append_new(
+            others, json_pack("{s:o, s:i, s:i, s:i}", "frame", json_number(other->number), "stored",
+                              (int)other->stored, "expected", (int)other->expected, "difference",
+                              (int)other->difference));
+    }
+    return others;
+}
+
+static json_t *assumptions_json(const struct carry_capture_evidence *evidence) {
+    json_t *assumptions = json_array();
+    for (size_t i = 0; i < evidence->assumptions_count; i++) {
+        const struct carry_capture_assumption *assumption = &evidence->assumptions[i];
+        json_array_append_new(assumptions,
+                              json_pack("{s:s, s:s, s:i}", "assumption", assumption->text, "cause",
+                                        carry_capture_cause_name(assumption->cause), "value",
+                                        (int)assumption->value));
+    }
+    return assumptions;
+}
+
+static json_t *evidence_json(const struct carry_capture_evidence *evidence) {
+    if (!evidence->is_known)
+        return json_null();
+    return json_pack("{s:i, s:o, s:o, s:o}", "difference", (int)evidence->difference, "others",
+                     others_json(evidence), "others_total", json_number(evidence->others_total),
+                     "assumptions", assumptions_json(evidence));
 }
 
 static json_t *sum_json(const struct carry_capture_explanation *explanation,
@@ -323,6 +397,7 @@ static json_t *sum_json(const struct carry_capture_explanation *explanation,
     report_certain_json(object, finding);
     json_object_set_new(object, "advice",
                         advice_on(finding) ? json_string(advice_on(finding)) : json_null());
+    json_object_set_new(object, "evidence", evidence_json(evidence_of(explanation, finding)));
     return object;
 }
 
@@ -357,7 +432,7 @@ static json_t *frame_json(const struct run *run,
     return object;
 }
 
-/* Returns the outcome of a datagram. */
+/* Returns a datagram: its outcome, its frames and its layers. */
 static json_t *datagram_json(const struct carry_capture_explanation *datagram) {
     const struct carry_capture_packet *packet =
         is_lost_datagram(datagram) ? NULL : &datagram->packet;

@@ -26,7 +26,7 @@ static const char usage[] =
     "Usage: carry fix [OPTION]... FILE -o OUTPUT [-- FILTER]\n"
     "       carry fix [OPTION]... FOLDER -o FOLDER [-- FILTER]\n"
     "\n"
-    "Copies a capture (pcap, pcapng, snoop or ERF), and repairs its bad, partial and\n"
+    "Copies a capture of any format that is read, and repairs its bad, partial and\n"
     "illegal checksums in the copy. All other bytes are copied unchanged: times,\n"
     "blocks, options, and all that follows damage; only the flag of a packet that\n"
     "says that a checksum was left is cleared with it. The checksum of a fragmented\n"
@@ -87,7 +87,7 @@ struct options {
     bool dry_run;
     bool json;
     bool quiet;
-    uint64_t packets; /* to repair at most; 0: all */
+    uint64_t packets; /* the most packets to repair; 0: all */
     struct carry_packet_options packet;
     struct selection_options selection;
 };
@@ -95,10 +95,10 @@ struct options {
 struct run {
     struct options options;
     struct selection selection;
-    uint64_t selected; /* packets */
+    uint64_t selected; /* packets selected so far */
     struct carry_capture *capture;
-    struct output output; /* the copy */
-    bool is_direct;       /* ... which is written directly to its destination */
+    struct output output; /* where the copy is written */
+    bool is_direct;       /* the copy is written directly to its destination */
     bool is_one_of_many;
     bool takes_stops;
     struct output log;
@@ -191,7 +191,7 @@ static int open_checked_output(const struct run *run, struct output *output, con
     return STATUS_CLEAN;
 }
 
-/* Checks whether the output is written to the input. A socket may be both: it has two
+/* Checks whether the output would be written to the input. A socket may be both, since it has two
    directions. */
 static bool writes_to_input(const struct run *run) {
     struct stat input, output;
@@ -236,7 +236,7 @@ static int open_log(struct run *run) {
     return run->log_stream ? STATUS_CLEAN : command_file_error(path, strerror(errno));
 }
 
-/* Makes a first signal end only the input from now on. */
+/* Makes the first signal from now on end only the input, not the command. */
 static void take_stops(struct run *run) {
     if (!run->takes_stops)
         carry_capture_stop_on(run->capture, signals_stop_begin(false));
@@ -267,7 +267,8 @@ static int open_fix_files(struct run *run) {
     return status == STATUS_CLEAN ? open_log(run) : status;
 }
 
-/* Completes the log; false with the log's error set if a write failed. */
+/* Completes the log. Returns false if a write failed; the log's error is then set, unless the log
+ * goes to standard output. */
 static bool finish_log(struct run *run) {
     if (logs_to_output(run))
         return fflush(stdout) == 0 && !command_output_failed();
@@ -288,7 +289,8 @@ static int fail_output(const struct run *run) {
     return command_file_error(output_name(run->options.output), output_problem(run->output.error));
 }
 
-/* Publishes both files, or reports why not; in that case, neither appears. */
+/* Publishes the copy, then the log, or reports why not. After a failure neither appears, except
+ * that a published copy remains if the log cannot be published. */
 static int publish_files(struct run *run) {
     const struct options *options = &run->options;
     if (!finish_log(run))
@@ -322,7 +324,7 @@ static bool show_fix_progress(void *user, const struct carry_capture_progress *p
     return !command_output_failed();
 }
 
-/* Resets the selection at the first packet, which is read twice if the capture is. */
+/* Resets the selection at the first packet, which is read twice if the capture is read twice. */
 static void begin_selection(struct run *run) {
     run->selected = 0;
     selection_forget(&run->selection);
@@ -351,16 +353,30 @@ static struct carry_capture_fix_options fix_options(struct run *run) {
     };
 }
 
-/* Copies the capture. Write errors are reported by publish_files(). */
-static int write_repaired(struct run *run) {
-    const struct carry_capture_fix_options options = fix_options(run);
+/* Copies into the file that will appear. Only the library writes to it. */
+static int fix_into_file(struct run *run, const struct carry_capture_fix_options *options) {
+    const int code =
+        carry_capture_fix_fd(run->capture, options, run->output.descriptor, &run->repairs);
+    if (code == CARRY_ERROR_WRITE)
+        run->output.error = carry_capture_last_error(run->capture)->system;
+    return code;
+}
+
+static int fix_into_sink(struct run *run, const struct carry_capture_fix_options *options) {
     const struct carry_capture_sink sink = {
         .write = write_copy_bytes,
         .rewrite = run->output.is_stream ? NULL : rewrite_bytes,
         .user = run,
     };
-    int code = carry_capture_fix(run->capture, &options, run->options.output ? &sink : NULL,
-                                 &run->repairs);
+    return carry_capture_fix(run->capture, options, run->options.output ? &sink : NULL,
+                             &run->repairs);
+}
+
+/* Copies the capture. Write errors are reported by publish_files(). */
+static int write_repaired(struct run *run) {
+    const struct carry_capture_fix_options options = fix_options(run);
+    const bool is_file = run->options.output && !run->is_direct && !run->output.is_stream;
+    const int code = is_file ? fix_into_file(run, &options) : fix_into_sink(run, &options);
     const struct carry_capture_error error = source_error(run->capture);
     switch (code) {
     case CARRY_OK:
@@ -399,8 +415,8 @@ static void print_fix_report(const struct run *run) {
         fix_report_text(&report);
 }
 
-/* Checks whether to show progress: changes listed on the terminal would mix with it, and so would
-   the output of a stream's reader. */
+/* Checks whether to show progress. Changes listed on the terminal would mix with it; so would the
+   output of a program that reads the copy from a pipe. */
 static bool fix_shows_progress(const struct run *run) {
     bool lists_here = logs_to_output(run) && isatty(STDOUT_FILENO);
     if (run->is_direct)
@@ -408,7 +424,7 @@ static bool fix_shows_progress(const struct run *run) {
     return run->options.quiet || (!lists_here && !progress_is_piped());
 }
 
-/* Returns how many bytes will be read. */
+/* Returns how many bytes will be read; 0: unknown. */
 static uint64_t work_size(struct run *run) {
     const struct carry_capture_fix_options options = fix_options(run);
     return carry_capture_size(run->capture)

@@ -10,20 +10,21 @@
 
 #include "common/command.h"
 
-/* One packet in this many is a sample to learn from. */
+/* At most this many packets per sample. */
 #define STEP_MAX 1024
 
-/* Shapes that are remembered; a capture with more does not consist of flows. */
+/* At most this many shapes are remembered. A capture with more shapes does not consist of flows. */
 #define SHAPES_MAX 64
 
-/* Functions that a thread tries without a hint. */
+/* A thread has at most this many functions. If the hint is wrong, it tries all of them. */
 #define TRIES_MAX 8
 
 #define HINT_BITS 8
 
-/* Frames of a hint that fails this often are walked, until a sample shows otherwise. */
+/* Frames are walked once the failures of their hint add up to this number, until a sample with the
+   same hint has a function. */
 #define FAILURES_MAX 16
-#define FAILURE      2 /* each failure cancels this many successes */
+#define FAILURE      2 /* counted for each failure; a success subtracts 1 */
 
 struct shape {
     struct carry_jit_packet_spec spec;
@@ -77,9 +78,9 @@ static bool is_tag(const uint8_t *type) {
 }
 
 /*
- * Returns the hint for a frame, by three fields of Ethernet frames with up to two VLAN tags: the
- * EtherType and the protocol of IPv4 or IPv6. In other frames these bytes mean something else; that
- * makes hints worse, but not verdicts.
+ * Returns the hint for a frame. It depends on three fields of Ethernet frames with up to two VLAN
+ * tags: the EtherType, and the protocol of IPv4 and of IPv6. In other frames these bytes mean
+ * something else, which makes hints worse, but not verdicts.
  */
 static inline struct hint *hint_of(struct worker *worker, const struct carry_frame *frame) {
     const uint8_t *type = (const uint8_t *)frame->data + 12;
@@ -87,8 +88,9 @@ static inline struct hint *hint_of(struct worker *worker, const struct carry_fra
         return &worker->hints[0];
     for (int tags = 0; tags < 2 && is_tag(type); tags++)
         type += 4;
-    uint32_t bytes = type[0] | (uint32_t)type[1] << 8 | (uint32_t)type[8] << 16 | /* IPv6's */
-                     (uint32_t)type[11] << 24;                                    /* IPv4's */
+    uint32_t bytes = type[0] | (uint32_t)type[1] << 8 |
+                     (uint32_t)type[8] << 16 | /* the protocol of IPv6 */
+                     (uint32_t)type[11] << 24; /* the protocol of IPv4 */
     return &worker->hints[bytes * UINT32_C(0x9e3779b1) >> (32 - HINT_BITS)];
 }
 
@@ -106,7 +108,7 @@ static struct shape *find_shape(struct check_jit *jit, const struct carry_jit_pa
 }
 
 /* Returns the function for the shape, generated once enough packets have it; NULL if there is none.
-   The mutex is held. */
+   The caller must hold the mutex. */
 static carry_jit_packet_fn *
 function_for(struct check_jit *jit, const struct carry_jit_packet_spec *spec, uint32_t packets) {
     struct shape *shape = find_shape(jit, spec);
@@ -121,7 +123,8 @@ function_for(struct check_jit *jit, const struct carry_jit_packet_spec *spec, ui
     return shape->jit ? shape->jit->packet : NULL;
 }
 
-/* Adds a function to the worker's, and clears all hints: frames that failed may match it. */
+/* Adds a function to the worker, unless the worker has it already or has no room. Clears all hints
+   if the function is new: frames that matched no other function may match this one. */
 static void adopt_function(struct worker *worker, carry_jit_packet_fn *function) {
     for (size_t i = 0; i < worker->count; i++)
         if (worker->functions[i] == function)
@@ -133,7 +136,7 @@ static void adopt_function(struct worker *worker, carry_jit_packet_fn *function)
 }
 
 /* Learns from a frame that represents `packets` packets. Returns whether there is a function for
-   it. */
+   the frame. */
 static bool learn_frame(struct worker *worker, const struct carry_frame *frame, uint32_t packets) {
     struct check_jit *jit = worker->jit;
     struct carry_jit_packet_spec spec = {0};
@@ -149,15 +152,16 @@ static bool learn_frame(struct worker *worker, const struct carry_frame *frame, 
     return true;
 }
 
-/* Chooses one of these packets, at varying positions: captures are periodic. */
+/* Chooses one of the packets. Its position varies, since packets of a capture may recur
+   periodically. */
 static const struct carry_capture_packet *choose_sample(const struct carry_capture_packet *packets,
                                                         uint32_t count) {
     uint64_t chance = packets->number * UINT64_C(0x9e3779b97f4a7c15);
     return &packets[(uint32_t)(chance >> 32) % count];
 }
 
-/* Lets the worker learn from some of the packets; returns whether functions exist for many of
-   them. */
+/* Lets the worker learn from samples of the packets. Returns whether functions exist for more than
+   an eighth of them. */
 static bool prepare_worker(void *state, const struct carry_capture_packet *packets, size_t count) {
     struct worker *worker = state;
     const uint32_t step = worker->jit->after < STEP_MAX ? (uint32_t)worker->jit->after : STEP_MAX;

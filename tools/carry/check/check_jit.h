@@ -11,13 +11,14 @@
 struct check_jit;
 
 /*
- * Prepares to generate the function of a shape after about `after` packets of it, at least 1.
- * Returns an exit status, with a message unless it is STATUS_CLEAN; *jit is then unchanged.
+ * Prepares to generate the function of a shape after about `after` packets of that shape; `after`
+ * is at least 1. Returns an exit status: STATUS_CLEAN, or another after a message, with *jit
+ * unchanged.
  */
 int check_jit_open(uint64_t after, struct check_jit **jit);
 void check_jit_close(struct check_jit *jit); /* accepts NULL */
 
-/* Returns a judge that uses these functions, valid until check_jit_close(). */
+/* Returns a judge that uses the generated functions. It is valid until check_jit_close(). */
 struct carry_capture_judge check_jit_judge(struct check_jit *jit);
 
 #endif

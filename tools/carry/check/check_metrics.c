@@ -10,7 +10,7 @@ static void print_gauge(FILE *out, const char *name, const char *help, uint64_t 
     metrics_sample(out, name, NULL, 0, value);
 }
 
-/* Prints every verdict of each protocol that occurred. */
+/* Prints the count of every verdict, for each protocol that occurred. */
 static void print_sum_gauges(FILE *out, const struct carry_capture_summary *summary) {
     metrics_begin(out, GAUGE("carry_check_checksums", "Checksums by verdict."));
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {

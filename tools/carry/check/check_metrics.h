@@ -7,7 +7,7 @@
 
 #include "check/check_print.h"
 
-/* Writes the metrics file; false with errno set on failure. */
+/* Writes the metrics file. Returns false with errno set on failure. */
 bool check_metrics_write(const char *path, const struct check_print *print);
 
 #endif

@@ -23,9 +23,9 @@
 static const char usage[] =
     "Usage: carry check [OPTION]... FILE... [-- FILTER]\n"
     "\n"
-    "Verifies the checksums of the packets in captures: pcap, pcapng, snoop and ERF.\n"
-    "Checksums that transmit offload left to the network card are partial: they are\n"
-    "not wrong.\n"
+    "Verifies the checksums of the packets in captures: pcap, pcapng, snoop, ERF and\n"
+    "Network Monitor. Checksums that transmit offload left to the network card are\n"
+    "partial: they are not wrong.\n"
     "\n"
     "FILE is a capture (may be compressed with gzip, zstd, xz, lz4 or bzip2), a\n"
     "pipe, - for standard input, or a folder. All captures below a folder are\n"
@@ -80,6 +80,8 @@ static const char usage[] =
     "                          (list them, but do not count them as wrong)\n"
     "      --udp-zero6=VERDICT judge UDP over IPv6 without a checksum: illegal (but\n"
     "                          not in tunnels; default) or ok\n"
+    "      --all-zero=VERDICT  judge captures in which every checksum is 0, as those\n"
+    "                          of simulators: bad (default) or ok\n"
     "      --no-tunnels        do not check IP packets inside other packets\n"
     "      --no-reassemble     do not reassemble fragmented datagrams (default:\n"
     "                          --reassemble)\n"
@@ -159,6 +161,14 @@ static int set_udp_zero6(const char *command, const struct option_row *row, cons
     return STATUS_CLEAN;
 }
 
+static int set_all_zero(const char *command, const struct option_row *row, const char *text) {
+    struct check_options *options = row->target;
+    options->zero_ok = strcmp(text, "ok") == 0;
+    return options->zero_ok || strcmp(text, "bad") == 0
+               ? STATUS_CLEAN
+               : command_usage(command, "--all-zero takes bad or ok, not '%s'", text);
+}
+
 static void add_protocol(struct check_options *options, unsigned protocol) {
     for (size_t i = 0; i < options->protocol_count; i++)
         if (options->protocols[i] == protocol)
@@ -212,6 +222,7 @@ static bool read_check_options(int argc, char **argv, struct check_options *opti
         {"proto", 'p', .set = set_protocols, .target = options},
         {"partial", .set = set_partial, .target = options},
         {"udp-zero6", .set = set_udp_zero6, .target = options},
+        {"all-zero", .set = set_all_zero, .target = options},
         {"no-tunnels", .flag = &options->no_tunnels},
         {"reassemble", .flag = &options->reassemble},
         {"no-reassemble", .flag = &options->reassemble, .clears = true},
@@ -245,7 +256,7 @@ static int complete_options(struct check_options *options) {
     if (options->no_tunnels)
         options->packet.flags |= CARRY_PACKET_NO_TUNNELS;
     if (options->packet.flags)
-        options->jit = 0; /* generated functions do not support these */
+        options->jit = 0; /* generated functions support none of these flags */
     return STATUS_CLEAN;
 }
 

@@ -17,18 +17,19 @@ struct check_options {
     enum check_format format;
     bool bad_only;
     bool list_bad; /* print only the results of captures that are not clean; as text, their names */
-    bool null;     /* NUL after these names instead of a newline */
+    bool null;     /* end the names of `list_bad` with NUL instead of a newline */
     bool each;     /* print a summary of each of several captures */
+    bool zero_ok;  /* captures in which every checksum is 0 are not bad */
     bool strict;   /* unverified checksums affect the exit status */
     bool quiet;
     bool reassemble;
-    bool no_tunnels; /* applied to `packet` once all options are read */
+    bool no_tunnels; /* sets a flag of `packet` once all options are read */
     uint64_t show;
-    uint64_t threads;         /* 0: one for each core */
-    uint64_t packets;         /* to read of each file; 0: all */
-    uint64_t jit;             /* packets of a shape for which a function is generated; 0: never */
-    unsigned wrong;           /* set of verdicts that make a capture bad */
-    unsigned listed;          /* set of verdicts whose sums are listed */
+    uint64_t threads; /* 0: one for each core */
+    uint64_t packets; /* to check in each file; 0: all */
+    uint64_t jit;     /* packets of a shape before its function is generated; 0: no functions */
+    unsigned wrong;   /* set of verdicts that make a capture bad */
+    unsigned listed;  /* set of verdicts whose sums are listed */
     const char *write_bad;    /* NULL: not written */
     const char *metrics_file; /* NULL: not written */
     const char *html;         /* NULL: not written */

@@ -84,18 +84,22 @@ static int count_capture(struct check_print *print, const struct report *report)
     print->captures++;
     const bool whole = report->error.code == CARRY_OK;
     const bool damaged = source_is_damaged(report->error.code);
+    print->wrong += carry_capture_total(report->summary, report->wrong) != 0;
     print->damaged += damaged;
     print->failed += !whole && !damaged;
+    const bool accepted = print->options->zero_ok && carry_capture_is_all_zero(report->summary);
+    print->accepted += accepted;
     print->unchecked +=
-        whole && carry_capture_outcome(report->summary, report->wrong) == CARRY_CAPTURE_UNCHECKED;
+        whole && !accepted &&
+        carry_capture_outcome(report->summary, report->wrong) == CARRY_CAPTURE_UNCHECKED;
     carry_capture_summary_merge(print->total, report->summary);
     if (status != STATUS_CLEAN)
         name_capture(print, report->path);
     return status;
 }
 
-/* Prints only the name: unchanged for programs, but cleaned for a terminal, since a name must not
-   control that. */
+/* Prints only the name. On a terminal, unsafe characters are replaced, since a name must not
+   control the terminal. */
 static void print_bare_name(const char *path, char end) {
     if (isatty(STDOUT_FILENO))
         text_print_clean(stdout, path);
@@ -137,7 +141,8 @@ static bool format_shows_damage(const struct check_options *options) {
            !(options->list_bad && options->format == CHECK_TEXT);
 }
 
-/* Reports on standard error why a capture ended early, if the output does not. */
+/* Reports on standard error why a capture ended early: always if reading failed; damage only if the
+   output does not show it, and not with --quiet. */
 static void print_early_end(const struct check_options *options, const struct report *report) {
     char offset[TEXT_SIZE], text[sizeof report->error.text + TEXT_SIZE + 32];
     const struct carry_capture_error *error = &report->error;
@@ -161,8 +166,8 @@ int check_print_capture(struct check_print *print, const struct report *report) 
     return status;
 }
 
-/* Prints a capture that could not be opened. With --json, --tsv and --csv, it is listed like any
-   other file. */
+/* Prints a capture that could not be opened. With --json, --tsv, --csv and --list-bad, it is listed
+   like any other file. */
 int check_print_unopened(struct check_print *print, const char *path, const char *reason) {
     const struct check_options *options = print->options;
     struct report report = {.path = path,
@@ -180,8 +185,8 @@ int check_print_unopened(struct check_print *print, const char *path, const char
 
 /* --- All captures --- */
 
-/* Checks whether to print a total: not if it would repeat the report of one capture, or a message
-   that there is none. */
+/* Checks whether to print a total. It would only repeat a message if there are no captures, or if
+   the only one could not be read. */
 static bool has_total(const struct check_print *print) {
     const struct check_options *options = print->options;
     return print->many && (print->captures > 1 || print->captures > print->failed) &&
@@ -192,12 +197,13 @@ static bool has_total(const struct check_print *print) {
 struct report_total check_print_sum(const struct check_print *print, uint64_t skipped) {
     return (struct report_total){
         .summary = print->total,
-        .wrong = print->options->wrong,
+        .wrong = print->accepted && !print->wrong ? 0 : print->options->wrong,
         .captures = print->captures,
         .damaged = print->damaged,
         .failed = print->failed,
         .skipped = skipped,
         .unchecked = print->unchecked,
+        .accepted = print->accepted,
         .not_clean = print->not_clean,
         .named = (const char *const *)print->named,
         .named_count = print->named_count,

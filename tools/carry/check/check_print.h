@@ -20,12 +20,12 @@ struct check_print {
     bool many;                           /* there may be more than one capture */
     struct carry_capture_summary *total; /* of all captures so far */
     struct carry_capture_summary *empty; /* for captures that could not be opened */
-    uint64_t captures, damaged, failed, unchecked, not_clean;
+    uint64_t captures, damaged, failed, unchecked, accepted, wrong, not_clean;
     char *named[CHECK_PRINT_NAMED];
     size_t named_count;
 };
 
-/* Begins the output; false if there is no memory. Call check_print_close() even then. */
+/* Prepares the output. Returns false if there is no memory. Call check_print_close() even then. */
 bool check_print_open(struct check_print *print, const struct check_options *options, bool many);
 void check_print_close(struct check_print *print);
 
@@ -41,10 +41,12 @@ void check_print_finding(const struct check_print *print, const char *path,
 int check_print_capture(struct check_print *print, const struct report *report);
 int check_print_unopened(struct check_print *print, const char *path, const char *reason);
 
-/* Returns the total over all captures; `skipped` other files were in their folders. */
+/* Returns the total over all captures; `skipped` is the number of files in folders that are not
+   captures. */
 struct report_total check_print_sum(const struct check_print *print, uint64_t skipped);
 
-/* Prints the total over all captures, if it is useful. */
+/* Prints the total over all captures, if the output has one and it does not only repeat a message.
+ */
 void check_print_total(const struct check_print *print, uint64_t skipped);
 
 #endif

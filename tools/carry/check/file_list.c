@@ -8,7 +8,7 @@
 
 enum got { GOT_NAME, GOT_END, GOT_TOO_LONG };
 
-/* Reads the next name. PATH_MAX includes its NUL; no file has a longer name. */
+/* Reads the next name. No file has a longer name than PATH_MAX, which includes the NUL. */
 static enum got read_listed_name(FILE *stream, char name[PATH_MAX]) {
     size_t size = 0;
     int byte;

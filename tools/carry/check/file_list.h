@@ -12,9 +12,9 @@ struct file_list_visitor {
 };
 
 /*
- * Visits the files that `list` names; "-" is standard input, which then cannot be one of them. The
- * last name may lack its NUL. Returns NULL, or the error in the list: the names before it were
- * visited.
+ * Visits the files that `list` names. If `list` is "-", the names are read from standard input,
+ * which then cannot be a file of the list. The last name may lack its NUL. Returns NULL, or a text
+ * about an error in the list; the names before the error were visited.
  */
 const char *file_list_visit(const char *list, const struct file_list_visitor *visitor);
 

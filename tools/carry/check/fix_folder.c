@@ -27,8 +27,9 @@ static void note_worst(struct walk *walk, int status) {
     walk->status = status_max(walk->status, status);
 }
 
-/* Recognises captures like carry check: by their first bytes, or by a name that claims to be
-   one. */
+/* Recognises captures like carry check: by their first bytes, or by names with the extension of a
+ * capture. A file that cannot be opened counts as a capture, so that the error is reported.
+ * Unfinished outputs do not count. */
 static bool is_capture(const char *path) {
     struct carry_capture *capture = source_open(path);
     const bool is = !capture || source_is_capture(capture) || file_name_is_capture(path);
@@ -36,8 +37,8 @@ static bool is_capture(const char *path) {
     return is && !output_is_unfinished(path);
 }
 
-/* Creates a folder of copies with the permissions of its folder of captures, so that no other users
-   can enter it. */
+/* Creates a folder of copies with the permissions of its folder of captures, so that no more users
+   can enter it than that folder. */
 static bool make_folder(const char *path, const char *from) {
     struct stat status;
     const mode_t mode = stat(from, &status) ? 0 : status.st_mode & 0777;
@@ -62,7 +63,7 @@ static bool make_folders(const struct fix_folder *folder, const char *below) {
     return true;
 }
 
-/* Checks whether another file of the folder has this name: its copy would get that name, too. */
+/* Checks whether `name` is another file, whose copy would not be compressed. */
 static bool has_file(const char *name, const char *path) {
     struct stat status;
     return strcmp(name, path) != 0 && !pack_knows(name) && lstat(name, &status) == 0;
@@ -77,7 +78,7 @@ static bool has_packed(const char *plain, const char *ending, const char *path) 
     return has;
 }
 
-/* Checks whether another file's copy would also get the name of `path` without the ending of its
+/* Checks whether another file's copy would also get the name of `path` without the extension of its
    compression. */
 static bool is_name_shared(const char *path) {
     char *plain = strndup(path, (size_t)(strrchr(path, '.') - path));
@@ -155,8 +156,8 @@ static bool would_be_below(const char *path, const struct stat *above) {
     return is;
 }
 
-/* Creates the folder for copies. It must not lie in the input folder: copies would be repaired in
-   turn. */
+/* Creates the folder for copies. It must not lie in the input folder, where the copies would be
+   repaired again. */
 static int open_output_folder(const struct fix_folder *folder) {
     struct stat input;
     if (stat(folder->input, &input))

@@ -8,7 +8,8 @@
 struct fix_folder {
     const char *input;
     const char *output; /* NULL: write no copies */
-    /* Repairs a capture, and returns its status. `output` is NULL if the folder's is. */
+    /* Repairs a capture, and returns its status. `output` is NULL if the folder's `output` is
+     * NULL. */
     int (*fix)(void *context, const char *input, const char *output);
     void *context;
     uint64_t captures; /* found */

@@ -8,8 +8,8 @@
 #include "common/output.h"
 #include "common/text.h"
 
-/* Returns why a sum is left unrepaired, in terms of the command line where those are clearer than
-   the library's. */
+/* Returns why a sum is left unrepaired, in the terms of the command line where they are clearer
+   than the terms of the library. */
 static const char *left_reason_text(unsigned left) {
     switch (left) {
     case CARRY_CAPTURE_LEFT_ONLY:
@@ -26,7 +26,8 @@ static const char *left_reason_text(unsigned left) {
 
 #define COLUMN_WIDTH 16
 
-/* Returns the verdict before the repair; a good sum changes only if it covers another that does. */
+/* Returns the verdict before the repair. A good sum changes only if it covers another sum that
+   changes. */
 static const char *name_before(unsigned verdict) {
     return verdict == CARRY_VERDICT_GOOD ? "good before" : carry_packet_verdict_name(verdict);
 }
@@ -53,8 +54,8 @@ static struct fix_report_row sum_rows(const struct fix_report *report, fix_repor
     return sums;
 }
 
-/* Prints a table of one row per protocol and one column per verdict that occurs; nothing if none
-   occurs. */
+/* Prints a table of one row per protocol and one column per verdict that occurs. Prints nothing if
+   no verdict occurs. */
 static void print_verdict_table(const struct fix_report *report, const char *title,
                                 fix_report_count_fn *count) {
     const struct fix_report_row sums = sum_rows(report, count);

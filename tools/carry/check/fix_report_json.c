@@ -59,7 +59,8 @@ void fix_report_json(FILE *out, const struct fix_report *report) {
     json_print(out, object);
 }
 
-/* Returns as a number the bytes of `value`, the value of the field, that the change contains. */
+/* Returns the bytes of the field that the change contains, as a number; `value` is the value of the
+   whole field. */
 static uint32_t field_part(const struct carry_capture_change *sum, uint32_t value) {
     unsigned behind = sum->sum->field_size - sum->skip - sum->size;
     return (uint32_t)(((uint64_t)value >> 8 * behind) & ((UINT64_C(1) << 8 * sum->size) - 1));

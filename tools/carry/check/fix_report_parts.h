@@ -5,7 +5,7 @@
 
 #include "check/fix_report.h"
 
-/* carry_capture_repaired() or carry_capture_left(). */
+/* The type of carry_capture_repaired() and carry_capture_left(). */
 typedef uint64_t fix_report_count_fn(const struct carry_capture_repairs *repairs, unsigned protocol,
                                      unsigned verdict);
 

@@ -5,13 +5,13 @@
 
 #include <stdbool.h>
 
-/* Returns true for a folder, or a link to one; "-" is not a folder. */
+/* Checks whether a path is a folder, or a link to one. "-" is standard input, not a folder. */
 bool folder_is(const char *path);
 
 struct folder_visitor {
     void (*file)(void *context, const char *path);
-    void (*failed)(void *context, const char *path, int error); /* errno of a path that cannot be
-                                                                   read */
+    /* Called for a path that cannot be read; `error` is an errno. */
+    void (*failed)(void *context, const char *path, int error);
     void *context;
 };
 

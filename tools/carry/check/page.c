@@ -13,7 +13,8 @@
 #include "common/html.h"
 #include "common/output.h"
 
-/* The most samples: twice as many as are shown, since by the end some sums may not be findings. */
+/* The most samples. More are kept than are shown, since findings may later turn out not to be
+   wrong. */
 #define SAMPLES_MAX (2 * PAGE_FINDINGS_MAX)
 
 /* Markup that is kept until the page is written. */

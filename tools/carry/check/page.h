@@ -16,24 +16,22 @@
 
 struct page;
 
-/*
- * Opens the page; `many`: there may be more than one capture. NULL with errno set: see
- * output_problem() in output.h.
- */
+/* Opens the page; `many`: there may be more than one capture. Returns NULL with errno set on
+   failure: see output_problem() in output.h. */
 struct page *page_open(const char *path, bool many);
 
-/* Restrict the page and protect captures like the functions of bad_file.h, since the page contains
-   bytes of packets. */
+/* Work like bad_file_restrict() and bad_file_replaces(): the page has bytes of packets, too. */
 void page_restrict(struct page *page, mode_t mode);
 bool page_replaces(const struct page *page, const struct stat *capture);
 
-/* Adds a finding of the current capture, with its packet. */
+/* Keeps bytes of a finding's packet until page_add_capture() adds the current capture. */
 void page_add_finding(struct page *page, const struct carry_capture_finding *finding);
 
-/* Adds a capture that was checked, or could not be. */
+/* Adds a capture that was checked, or one that could not be opened. */
 void page_add_capture(struct page *page, const struct report *report);
 
-/* Writes and publishes the page if `keep`; false with errno set if that failed. */
+/* Writes and publishes the page if `keep` is true, otherwise discards it. Returns false with errno
+   set on failure. */
 bool page_close(struct page *page, const struct report_total *total, bool keep);
 
 #endif

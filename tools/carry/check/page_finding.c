@@ -24,7 +24,7 @@ struct sample page_sample(const struct carry_capture_finding *finding) {
     return sample;
 }
 
-/* Writes a byte in hexadecimal; one mark per row encloses the field's bytes. */
+/* Writes a byte in hexadecimal. In each row, one <mark> element encloses the bytes of the field. */
 static void write_byte(FILE *out, const struct sample *sample, uint32_t at, uint32_t field_size) {
     const uint32_t place = sample->start + at, in_row = at % SAMPLE_ROW;
     const bool inside = place - sample->field_offset < field_size;

@@ -5,14 +5,14 @@
 
 #include "check/report.h"
 
-/* The bytes of a packet around the field of a finding, in rows. */
+/* The sizes of a row, and of all bytes around the field of a finding that the page shows. */
 #define SAMPLE_ROW  8
 #define SAMPLE_SIZE (12 * SAMPLE_ROW)
 
 struct sample {
     uint64_t number; /* of the packet; 0: no bytes */
     uint32_t field_offset;
-    uint32_t start, size; /* of the bytes in the packet */
+    uint32_t start, size; /* of `bytes` in the packet */
     uint8_t bytes[SAMPLE_SIZE];
 };
 
@@ -25,15 +25,15 @@ void page_write_finding(FILE *out, const char *path, const struct carry_capture_
 /* Writes the sections about a summary (by protocol, why, by sender), except empty ones. */
 void page_write_sections(FILE *out, const struct carry_capture_summary *summary);
 
-/* Writes the charts of all verdicts and of the `wrong` ones over time; nothing if there is only one
-   span of time. */
+/* Writes the charts of all verdicts except unverifiable, and of the `wrong` ones, over time;
+   nothing if there are fewer than two spans of time. */
 void page_write_timeline(FILE *out, const struct carry_capture_summary *summary, unsigned wrong);
 
-/* Returns the style class of a verdict, such as "good". */
+/* Returns the CSS class of a verdict, such as "good". */
 const char *page_verdict_class(unsigned verdict);
 
-/* The start of a page up to its title, and all styles, which follow it. The Python package uses
-   both. */
+/* The start of a page up to its title, and all styles, which follow the title. The Python package
+   uses both texts. */
 extern const char page_head[], page_style[];
 
 /* Writes the head of the page, including all styles. */

@@ -9,7 +9,7 @@
 #include "check/report_parts.h"
 #include "common/html.h"
 
-/* Senders of each protocol and verdict that are listed. */
+/* At most this many senders of a protocol and verdict are listed. */
 #define SENDERS_SHOWN 5
 
 static void write_share(FILE *out, const struct carry_capture_summary *summary, unsigned protocol) {

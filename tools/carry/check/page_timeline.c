@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes verdicts over time, as two bar charts: of all verdicts, and of the wrong ones. */
+/* Writes verdicts over time, as two bar charts: of all verdicts except unverifiable, and of the
+   wrong ones. */
 #include "check/page_parts.h"
 
 #include <stdio.h>
@@ -74,8 +75,8 @@ static void write_chart(FILE *out, const struct carry_capture_summary *summary, 
     fputs("</svg>\n", out);
 }
 
-/* Writes a time such as "2023-11-14T22:13:20.123Z"; milliseconds suffice unless spans are
-   shorter. */
+/* Writes a time such as "2023-11-14T22:13:20.123Z": in milliseconds, or in nanoseconds if
+   `width_ns`, the length of a span, is less than one millisecond. */
 static char *short_time(char *buffer, uint64_t time_ns, uint64_t width_ns) {
     if (!report_time(buffer, time_ns ? time_ns : 1))
         return strcpy(buffer, "?");
@@ -84,7 +85,7 @@ static char *short_time(char *buffer, uint64_t time_ns, uint64_t width_ns) {
     return buffer;
 }
 
-/* Writes the width of a span, such as "1.07 s". */
+/* Writes the length of a span of time, such as "1.07 s". */
 static char *duration_text(char *buffer, uint64_t ns) {
     static const struct {
         double ns;

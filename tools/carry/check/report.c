@@ -24,6 +24,8 @@ static void print_wrong(FILE *out, const struct carry_capture_summary *summary, 
         rest -= count;
     }
     fprintf(out, " checksum%s%s", text_plural(total), text_colour(COLOUR_NONE));
+    if (carry_capture_is_all_zero(summary))
+        fputs(": every checksum is 0, as simulators and generators write them", out);
 }
 
 static void print_clean(FILE *out, const struct carry_capture_summary *summary) {
@@ -43,6 +45,8 @@ static void print_clean(FILE *out, const struct carry_capture_summary *summary) 
 
 static const char *why_unchecked(const struct carry_capture_summary *summary) {
     const struct carry_capture_totals *totals = carry_capture_totals(summary);
+    if (carry_capture_is_all_zero(summary))
+        return "every checksum is 0";
     if (!totals->packets)
         return totals->unselected ? "no packet was selected" : "no packets";
     if (carry_capture_total(summary, 1u << CARRY_VERDICT_UNVERIFIABLE))
@@ -53,6 +57,8 @@ static const char *why_unchecked(const struct carry_capture_summary *summary) {
         return "no packet has a known link type";
     if (totals->packets > totals->without + totals->unknown_links)
         return "no packet has a checksum of the selected protocols";
+    if (totals->raw_ip)
+        return "packets are not of the link type that the capture claims";
     return "no packet has a known checksum";
 }
 
@@ -148,6 +154,7 @@ static void print_total_sum(FILE *out, const struct report_total *total) {
     report_write_outcome(out, summary, total->wrong);
     if (carry_capture_outcome(summary, total->wrong) != CARRY_CAPTURE_UNCHECKED)
         print_remainder(out, total->unchecked, "in which nothing was checked");
+    print_remainder(out, total->accepted, "in which every checksum is 0, accepted");
     print_remainder(out, total->damaged, "damaged");
     print_remainder(out, total->failed, "could not be read");
     print_remainder(out, total->skipped,
@@ -172,6 +179,7 @@ void report_total(const struct report_total *total) {
     struct text_block sum;
     report_table(stdout, total->summary);
     report_causes(stdout, total->summary);
+    report_cause_shares(stdout, total->summary);
     putchar('\n');
     text_block_begin_line(&sum, stdout);
     print_total_sum(sum.out, total);

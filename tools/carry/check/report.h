@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the results of `carry check` for a capture: report.c as text, report_json.c as JSON,
+ * Prints the results of `carry check`: report.c as text, report_json.c as JSON,
  * report_columns.c as columns.
  */
 #ifndef CARRY_TOOLS_REPORT_H
@@ -26,12 +26,13 @@ struct report_total {
     unsigned wrong; /* set of verdicts */
     uint64_t captures, damaged, failed, skipped;
     uint64_t unchecked;       /* captures in which nothing was checked */
+    uint64_t accepted;        /* captures in which every checksum is 0, if options accept that */
     uint64_t not_clean;       /* captures with an exit status other than 0 */
-    const char *const *named; /* the first of these */
+    const char *const *named; /* names of the first of the captures in `not_clean` */
     size_t named_count;
 };
 
-/* Print the summary of one capture. */
+/* Prints the summary of one capture. */
 void report_text(FILE *out, const struct report *report);
 void report_json(FILE *out, const struct report *report);
 
@@ -42,41 +43,42 @@ void report_columns(const struct report *report, enum columns columns);
 /* Prints one line about one of several captures. */
 void report_line(FILE *out, const struct report *report);
 
-/* Prints the total over all captures; the last line names those that are not clean. */
+/* Prints the total over all captures; the last line names the first captures that are not clean. */
 void report_total(const struct report_total *total);
 
-/* Print the names of the columns, above the lines of all captures. */
+/* Prints the names of the columns, above the lines of all captures. */
 void report_columns_header(enum columns columns);
 void report_finding_columns_header(enum columns columns);
 
-/* Print one line about one sum. As text, `path` precedes it unless that is NULL. */
+/* Prints one line about one sum. As text, the line begins with `path` unless that is NULL. */
 void report_finding_text(FILE *out, const char *path, const struct carry_capture_finding *finding);
 void report_finding_json(const char *path, const struct carry_capture_finding *finding);
 void report_finding_columns(const char *path, const struct carry_capture_finding *finding,
                             enum columns columns);
 
-/* Sets the members of an object that describe a sum, after those that say where it is. */
+/* Sets the members of an object that describe a sum. The caller has set the members that name its
+   capture or its interface. */
 void report_finding_members(json_t *object, const struct carry_capture_finding *finding);
 
-/* Writes a time such as 2026-11-21T20:38:00.123456789Z to a buffer of REPORT_TIME_SIZE; NULL if the
-   time is unknown. */
+/* Writes a time such as 2026-11-21T20:38:00.123456789Z to a buffer of REPORT_TIME_SIZE. Returns the
+   buffer, or NULL if the time is unknown. */
 #define REPORT_TIME_SIZE 64
 char *report_time(char *buffer, uint64_t time_ns);
 
-/* Writes "1 packet" or "3 of 7 packets" to a buffer of REPORT_PACKETS_SIZE. */
+/* Writes "1 packet" or "3 of 7 packets" to a buffer of REPORT_PACKETS_SIZE. Returns the buffer. */
 #define REPORT_PACKETS_SIZE (3 * TEXT_SIZE)
 char *report_packets(char *buffer, uint64_t packets, uint64_t unselected);
 
-/* Returns the colour of a verdict. */
 enum colour report_verdict_colour(unsigned verdict);
 
-/* Sets the members that say how certain a partial verdict is. */
+/* Sets "certain", whether a partial verdict is certain, and "bit", the flipped bit that explains a
+   bad sum. Each is null for other sums. */
 void report_certain_json(json_t *object, const struct carry_capture_finding *finding);
 
 /* Returns "true" or "false" for a partial checksum that is certain or inferred; NULL for others. */
 const char *report_certain(const struct carry_capture_finding *finding);
 
-/* Returns true if a protocol occurred. */
+/* Checks whether a protocol occurred. */
 bool report_has(const struct carry_capture_summary *summary, unsigned protocol);
 
 /* Returns the number of packets that were not examined in full. */

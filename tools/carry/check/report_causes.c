@@ -7,8 +7,8 @@
 
 #define NAMED_SENDERS 3
 
-/* Prints the most frequent senders after an overflow. Only lower bounds are known then, and a
-   sender with a small share may be wrong. */
+/* Prints the most frequent senders when there were too many to count each. Only lower bounds are
+   known then. Senders below a tenth of all sums are omitted. */
 static void print_frequent(FILE *out, const struct carry_capture_sender *senders, unsigned used,
                            uint64_t total) {
     char number[TEXT_SIZE], address[ADDRESS_SIZE];
@@ -61,7 +61,7 @@ static void print_senders(FILE *out, const struct carry_capture_summary *summary
         print_frequent(out, senders, (unsigned)used, total);
 }
 
-/* Prints how many sums have a cause: "; 2 of them hold", or "; all hold". */
+/* Prints how many sums have a cause, "; all" or "; 2 of them", and then words about the cause. */
 static void print_share(FILE *out, uint64_t count, uint64_t all,
                         const struct carry_capture_cause_words *words) {
     char number[TEXT_SIZE];
@@ -72,7 +72,7 @@ static void print_share(FILE *out, uint64_t count, uint64_t all,
                 count == 1 ? words->one : words->many);
 }
 
-/* Prints the causes of a verdict that summaries mention. */
+/* Prints, for one verdict, each cause that summaries mention. */
 static void print_shares(FILE *out, const struct carry_capture_summary *summary, unsigned protocol,
                          unsigned verdict) {
     const uint64_t all = carry_capture_count(summary, protocol, verdict);
@@ -85,8 +85,8 @@ static void print_shares(FILE *out, const struct carry_capture_summary *summary,
     }
 }
 
-/* Prints how many partial sums the capture itself marks as left to the card; nothing if there are
-   none. */
+/* Prints how many partial sums the capture itself marks as left to the network card; nothing if
+   there are none. */
 static void print_certain(FILE *out, const struct carry_capture_summary *summary,
                           unsigned protocol) {
     char number[TEXT_SIZE];
@@ -153,15 +153,15 @@ static void print_cause(FILE *out, const struct carry_capture_summary *summary, 
 
 static void print_unknown_links(FILE *out, const struct carry_capture_summary *summary) {
     uint64_t packets, others = carry_capture_totals(summary)->unknown_links;
-    char number[TEXT_SIZE];
+    char number[TEXT_SIZE], link[TEXT_SIZE];
     const char *separator = "";
     uint32_t linktype;
     fputs("not examined:", out);
     for (size_t i = 0; carry_capture_unknown_link(summary, i, &linktype, &packets); i++) {
         const char *name = carry_capture_describe_link(linktype);
         others -= packets;
-        fprintf(out, "%s %s packet%s of link type %u", separator, text_count(number, packets),
-                text_plural(packets), linktype);
+        fprintf(out, "%s %s packet%s of link type %s", separator, text_count(number, packets),
+                text_plural(packets), text_link_type(link, linktype));
         if (name)
             fprintf(out, " (%s)", name);
         separator = ",";
@@ -191,6 +191,15 @@ static void print_left_without(FILE *out, uint64_t packets) {
             text_count(number, packets), text_plural(packets));
 }
 
+static void print_raw_ip(FILE *out, uint64_t packets) {
+    char number[TEXT_SIZE];
+    fprintf(
+        out,
+        "link type: %s packet%s said to be Ethernet, but IP without a link header, as rvictl of "
+        "iOS writes them: set the type with editcap -T rawip IN OUT\n",
+        text_count(number, packets), packets == 1 ? " is" : "s are");
+}
+
 /* Returns how many sums of all protocols have a cause. */
 static uint64_t count_cause(const struct carry_capture_summary *summary, unsigned cause) {
     uint64_t count = 0;
@@ -199,7 +208,61 @@ static uint64_t count_cause(const struct carry_capture_summary *summary, unsigne
     return count;
 }
 
-/* Prints the advice about each cause that occurs, once. */
+/* Checks whether the cause explains bad or illegal sums. */
+static bool explains_wrong(const struct carry_capture_cause_words *words) {
+    return words && verdict_is_in(words->verdict, CARRY_CAPTURE_WRONG_VERDICTS);
+}
+
+/* Returns the most frequent cause of wrong sums that is not in `named`; NONE if there is none. */
+static unsigned find_frequent_cause(const struct carry_capture_summary *summary,
+                                    const bool named[CARRY_CAPTURE_CAUSE_COUNT]) {
+    unsigned found = CARRY_CAPTURE_CAUSE_NONE;
+    uint64_t most = 0;
+    for (unsigned cause = 0; cause < CARRY_CAPTURE_CAUSE_COUNT; cause++) {
+        const uint64_t count = count_cause(summary, cause);
+        if (!explains_wrong(carry_capture_describe_cause(cause)) || named[cause] || count <= most)
+            continue;
+        most = count;
+        found = cause;
+    }
+    return found;
+}
+
+static uint64_t count_explained(const struct carry_capture_summary *summary) {
+    uint64_t count = 0;
+    for (unsigned cause = 0; cause < CARRY_CAPTURE_CAUSE_COUNT; cause++)
+        if (explains_wrong(carry_capture_describe_cause(cause)))
+            count += count_cause(summary, cause);
+    return count;
+}
+
+void report_cause_shares(FILE *out, const struct carry_capture_summary *summary) {
+    const uint64_t wrong = carry_capture_total(summary, CARRY_CAPTURE_WRONG_VERDICTS);
+    const uint64_t explained = count_explained(summary);
+    bool named[CARRY_CAPTURE_CAUSE_COUNT] = {false};
+    char number[TEXT_SIZE], all[TEXT_SIZE];
+    struct text_block block;
+    if (!wrong)
+        return;
+    text_block_begin(&block, out);
+    fprintf(block.out, "of %s bad or illegal checksum%s, ", text_count(all, wrong),
+            text_plural(wrong));
+    fprintf(block.out, "%s %s a cause", explained ? text_count(number, explained) : "none",
+            explained > 1 ? "have" : "has");
+    const char *separator = ":";
+    unsigned cause;
+    while ((cause = find_frequent_cause(summary, named)) != CARRY_CAPTURE_CAUSE_NONE) {
+        named[cause] = true;
+        fprintf(block.out, "%s %s %s", separator, text_count(number, count_cause(summary, cause)),
+                carry_capture_cause_name(cause));
+        separator = ",";
+    }
+    fputc('\n', block.out);
+    fputc('\n', out);
+    text_block_end(&block, 2);
+}
+
+/* Prints the advice about each cause that occurs; once, even if several sums have the cause. */
 static void print_advice(FILE *out, const struct carry_capture_summary *summary) {
     for (unsigned cause = CARRY_CAPTURE_CAUSE_NONE + 1; cause < CARRY_CAPTURE_CAUSE_COUNT;
          cause++) {
@@ -237,6 +300,8 @@ void report_write_causes(FILE *out, const struct carry_capture_summary *summary)
         print_left_without(out, totals->left_without);
     if (totals->unknown_links)
         print_unknown_links(out, summary);
+    if (totals->raw_ip)
+        print_raw_ip(out, totals->raw_ip);
     if (totals->deeper)
         print_deeper(out, totals->deeper);
     if (totals->without)

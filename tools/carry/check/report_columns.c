@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How columns are separated, and lines end: with tabs, or by RFC 4180. */
+/* The separators of columns and the ends of lines: tabs and newlines, or as in RFC 4180. */
 static const struct style {
     const char *separator, *end;
     const char *special; /* characters that require quotes around a column */
@@ -18,7 +18,7 @@ static const struct style {
     [COLUMNS_CSV] = {",", "\r\n", ",\"\r\n"},
 };
 
-/* A line in progress. */
+/* A line that is being printed. */
 struct line {
     const struct style *style;
     bool begun;
@@ -58,7 +58,7 @@ static void print_number_column(struct line *line, uint64_t number) {
     print_column(line, text);
 }
 
-/* Prints a name; standard input is "-". A clean name cannot contain line ends or tabs. */
+/* Prints a name; standard input is "-". text_clean() has replaced line ends and tabs. */
 static void print_name_column(struct line *line, const char *path) {
     char *clean = text_clean(path);
     print_column(line, clean ? clean : "?");
@@ -129,12 +129,12 @@ void report_columns(const struct report *report, enum columns columns) {
 void report_finding_columns_header(enum columns columns) {
     static const char *const names[] = {
         "file",    "frame",  "time",     "protocol", "verdict", "from",    "from_port", "to",
-        "to_port", "stored", "expected", "offset",   "cause",   "certain", "bit",
+        "to_port", "stored", "expected", "offset",   "cause",   "certain", "bit",       "early",
     };
     print_column_names(columns, names, sizeof names / sizeof *names);
 }
 
-/* Prints a number, or an empty column if it does not exist. */
+/* Prints a number, or an empty column if there is none. */
 static void print_optional_column(struct line *line, bool exists, uint64_t number) {
     if (exists)
         print_number_column(line, number);
@@ -167,5 +167,6 @@ void report_finding_columns(const char *path, const struct carry_capture_finding
     print_column(&line, finding->cause ? carry_capture_cause_name(finding->cause) : "");
     print_column(&line, report_certain(finding) ? report_certain(finding) : "");
     print_optional_column(&line, finding->cause == CARRY_CAPTURE_CAUSE_ONE_BIT, finding->bit);
+    print_column(&line, finding->early ? "true" : "false");
     end_line(&line);
 }

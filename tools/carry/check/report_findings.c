@@ -48,8 +48,11 @@ static int value_width(const struct carry_capture_finding *finding) {
     return 2 + 2 * finding->sum.field_size;
 }
 
-/* Returns a remark that distinguishes a listed sum from a bad one. */
+/* Returns a remark about a listed sum that is partial, or whose verdict or cause later packets may
+   change; "" for other sums. */
 static const char *finding_remark(const struct carry_capture_finding *finding) {
+    if (finding->early)
+        return " (early)";
     if (finding->sum.verdict != CARRY_VERDICT_PARTIAL)
         return "";
     return finding->certainty == CARRY_CAPTURE_CERTAIN ? " (partial, certain)" : " (partial)";
@@ -65,8 +68,8 @@ static void print_finding_columns(FILE *out, const struct carry_capture_finding 
             finding->offset == CARRY_CAPTURE_NOWHERE ? "-" : text_count(offset, finding->offset));
 }
 
-/* Prints these columns for lines that programs may also read: numbers without commas, and the
-   time. */
+/* Prints the columns before the route in lines that programs may also read: numbers without commas,
+   and the time. */
 static void print_plain(FILE *out, const struct carry_capture_finding *finding, int width) {
     char stored[TEXT_SIZE], expected[TEXT_SIZE], offset[TEXT_SIZE], time[REPORT_TIME_SIZE];
     snprintf(offset, sizeof offset, "%llu", (unsigned long long)finding->offset);
@@ -92,7 +95,7 @@ void report_finding_text(FILE *out, const char *path, const struct carry_capture
 
 #define ROW_INDENT 9 /* of a route on its own line */
 
-/* How the rows of a summary are laid out. */
+/* The layout of the rows of a summary. */
 struct layout {
     int value_width; /* of the longest value */
     int row_width;   /* of all columns except the route */

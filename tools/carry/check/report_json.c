@@ -80,7 +80,7 @@ static json_t *certain_json(const struct carry_capture_summary *summary) {
     return protocols;
 }
 
-/* Returns {"105":12,"others":3}: packets of link types that were not examined. */
+/* Returns {"105":12,"others":3}: how many packets were not examined, by link type. */
 static json_t *unknown_links_json(const struct carry_capture_summary *summary) {
     json_t *links = json_object();
     uint64_t packets, others = carry_capture_totals(summary)->unknown_links;
@@ -108,7 +108,7 @@ static json_t *reassembly_json(const struct carry_capture_summary *summary) {
     return object;
 }
 
-/* Returns "02:00:00:00:00:01"; null if the link header has no such address. */
+/* Returns "02:00:00:00:00:01"; null if the link header has no MAC address. */
 static json_t *mac_json(const struct carry_capture_link *link) {
     const uint8_t *mac = link->mac;
     return link->has_mac ? json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
@@ -185,6 +185,9 @@ void report_json(FILE *out, const struct report *report) {
     set_count(object, "unselected", carry_capture_totals(report->summary)->unselected);
     json_object_set_new(object, "certain", certain_json(report->summary));
     set_count(object, "left_without", carry_capture_totals(report->summary)->left_without);
+    json_object_set_new(object, "all_zero",
+                        json_boolean(carry_capture_is_all_zero(report->summary)));
+    set_count(object, "raw_ip", carry_capture_totals(report->summary)->raw_ip);
     json_print(out, object);
 }
 
@@ -226,6 +229,7 @@ void report_finding_members(json_t *object, const struct carry_capture_finding *
                         finding->cause ? json_string(carry_capture_cause_name(finding->cause))
                                        : json_null());
     report_certain_json(object, finding);
+    json_object_set_new(object, "early", json_boolean(finding->early));
 }
 
 void report_finding_json(const char *path, const struct carry_capture_finding *finding) {

@@ -10,7 +10,7 @@
 #define NAME_WIDTH 10
 #define GAP        3
 
-/* The width of each column, and of all together. */
+/* The width of each column, and of the whole row. */
 struct widths {
     int of[CARRY_VERDICT_COUNT];
     int all;
@@ -57,7 +57,7 @@ static void print_protocol_row(FILE *out, const struct carry_capture_summary *su
     fputc('\n', out);
 }
 
-/* Prints a row as a sentence, where it is too wide for the terminal: "tcp: 1,234 good, 1 bad". */
+/* Prints a row as a sentence, if the table is wider than the terminal: "tcp: 1,234 good, 1 bad". */
 static void print_protocol_sentence(FILE *out, const struct carry_capture_summary *summary,
                                     unsigned protocol) {
     struct text_block block;

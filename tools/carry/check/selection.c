@@ -16,8 +16,9 @@
 
 /* --- Times --- */
 
-/* Parses ".5" as nanoseconds. Returns the text after it; NULL if there are no digits, or too
-   many. */
+/* Parses a fraction of a second, such as ".5", as nanoseconds; 0 if the text does not begin with a
+   point. Returns the text after the fraction; NULL if no digit follows the point, or too many do.
+   */
 static const char *parse_fraction(const char *text, uint64_t *ns) {
     const char *at = text + 1;
     *ns = 0;
@@ -46,7 +47,8 @@ static bool parse_zone(const char *text, long *east) {
     return true;
 }
 
-/* Converts a date and time to seconds since 1970; -1 if they do not exist, or are before 1970. */
+/* Converts a date and time to seconds since 1970; negative if they do not exist, or are before
+ * 1970, or the zone is invalid. */
 static int64_t to_seconds(const struct tm *parts, const char *zone) {
     struct tm known = *parts;
     long east = 0;
@@ -155,7 +157,7 @@ int selection_set_frames(const char *command, const struct option_row *row, cons
 
 /* --- A selection --- */
 
-/* Joins the words with blanks; the caller must free the result. NULL if there is no memory. */
+/* Joins the words with blanks. Returns NULL if there is no memory; the caller frees the result. */
 static char *join_words(const char *const *words) {
     char *text = NULL;
     size_t size = 0;
@@ -210,7 +212,7 @@ static bool has_number(const struct selection_options *options, uint64_t number)
     return !options->ranges_count;
 }
 
-/* Checks whether a time is from `after` on, and earlier than `before`. */
+/* Checks whether a time is not earlier than --after, and earlier than --before. */
 static bool has_time(struct selection *selection, uint64_t time) {
     const struct selection_options *options = selection->options;
     if (!options->after && !options->before)
@@ -228,8 +230,9 @@ bool selection_has(struct selection *selection, const struct carry_capture_packe
 /* --- Packets that could not be judged --- */
 
 static void report_refused(const char *path, const struct filter_refused *refused) {
-    char number[TEXT_SIZE], text[3 * TEXT_SIZE + FILTER_PROBLEM_SIZE + 64], link[TEXT_SIZE];
-    snprintf(link, sizeof link, "link type %u", refused->linktype);
+    char number[TEXT_SIZE], text[3 * TEXT_SIZE + FILTER_PROBLEM_SIZE + 64], type[TEXT_SIZE];
+    char link[2 * TEXT_SIZE];
+    snprintf(link, sizeof link, "link type %s", text_link_type(type, refused->linktype));
     snprintf(text, sizeof text, "the filter selects none of %s packet%s of %s: %s",
              text_count(number, refused->packets), text_plural(refused->packets),
              refused->linktype == UINT32_MAX ? "further link types" : link, refused->problem);

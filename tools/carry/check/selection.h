@@ -17,7 +17,7 @@
 /* The packets that a command line requests; zeros request nothing. */
 struct selection_options {
     const char *filter;
-    const char *const *words; /* of a filter, after "--", up to a NULL; or NULL */
+    const char *const *words; /* the filter's words after "--", then NULL; NULL: none */
     uint64_t after, before;   /* nanoseconds since 1970; 0: no limit */
     struct {
         uint64_t first, last; /* numbers of packets, from 1 */
@@ -25,7 +25,7 @@ struct selection_options {
     size_t ranges_count;
 };
 
-/* Lists the options of every command that selects packets; `options` points to
+/* Lists the options of every command that selects packets; `options` points to a struct
    selection_options. */
 #define SELECTION_ROWS(options)                                                                    \
     {"filter", 'f', .text = &(options)->filter, .words = &(options)->words},                       \
@@ -48,12 +48,13 @@ int selection_open(struct selection *selection, const char *command,
                    const struct selection_options *options);
 void selection_close(struct selection *selection);
 
-/* Returns false if all packets are selected. */
+/* Checks whether the options select packets; otherwise all packets are selected. */
 bool selection_is_wanted(const struct selection *selection);
 
 bool selection_has(struct selection *selection, const struct carry_capture_packet *packet);
 
-/* Reports on standard error which packets of a capture could not be judged, and forgets them. */
+/* Reports on standard error which packets of a capture could not be judged, and calls
+   selection_forget(), which resets their counts. */
 void selection_report(struct selection *selection, const char *path);
 void selection_forget(struct selection *selection);
 

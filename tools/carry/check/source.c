@@ -25,13 +25,19 @@ bool source_status(const struct carry_capture *capture, struct stat *status) {
     return fstat(carry_capture_descriptor(capture), status) == 0;
 }
 
+void source_map(struct carry_capture *capture, const struct stat *status) {
+    const bool is_own = status->st_uid == geteuid() || status->st_uid == 0;
+    if (is_own && !(status->st_mode & (S_IWGRP | S_IWOTH)))
+        carry_capture_map(capture);
+}
+
 bool source_waits(const struct carry_capture *capture) {
     return !carry_capture_can_rewind(capture);
 }
 
 #define CONVERT "convert it with editcap -F pcap"
 
-/* Formats of files, and advice about those that may be mistaken for captures. */
+/* Formats of files: whether a file in this format is a capture, and advice on how to read it. */
 static const struct {
     bool is_capture;
     const char *advice;
@@ -50,6 +56,8 @@ static const struct {
     [CARRY_CAPTURE_FORMAT_SNIFFER] = {true, CONVERT},
     [CARRY_CAPTURE_FORMAT_IPTRACE] = {true, CONVERT},
     [CARRY_CAPTURE_FORMAT_ERF] = {true, NULL},
+    [CARRY_CAPTURE_FORMAT_ETL] = {false, "on Windows, convert it with pktmon etl2pcap (or "
+                                         "etl2pcapng, if netsh trace wrote it)"},
 };
 
 bool source_is_capture(struct carry_capture *capture) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Macros for the tool's assembly files; tools do not include the library's own. */
+/* Defines macros for the tool's assembly files. The tool includes no private headers of the
+   library. */
 /* clang-format off */
 #ifndef CARRY_TOOLS_ASM_X86_64_H
 #define CARRY_TOOLS_ASM_X86_64_H
@@ -19,7 +20,7 @@
     .size \name, . - \name
 .endm
 
-/* Marks the object as needing no executable stack, and as following CET (IBT and shadow stack). */
+/* Marks the object as needing no executable stack, and as supporting CET (IBT and shadow stack). */
 .macro NOTES
     .section .note.GNU-stack, "", @progbits
     .section .note.gnu.property, "a"

@@ -2,8 +2,8 @@
 /*
  * Does a program's work between two calls of a function: the mode `beside` of benchmarks. A
  * thousand multiplications, each of which depends on the previous one, take about a microsecond.
- * They use no vectors, so they take longer only if the function has lowered the clock, or left the
- * CPU in a state that slows scalar code down.
+ * They use no vectors, so they take longer only if the function has lowered the clock frequency, or
+ * left the CPU in a state that slows scalar code down.
  */
 #ifndef CARRY_TOOLS_BENCH_BESIDE_H
 #define CARRY_TOOLS_BENCH_BESIDE_H

@@ -14,7 +14,7 @@
 enum status {
     STATUS_CLEAN = 0,     /* nothing wrong */
     STATUS_BAD = 1,       /* a checksum is bad or illegal, a site is wrong */
-    STATUS_DAMAGED = 2,   /* a file is damaged; of a capture, what could be read was checked */
+    STATUS_DAMAGED = 2,   /* a file is damaged; the readable part of a capture was checked */
     STATUS_ERROR = 3,     /* wrong usage, or input or output failed */
     STATUS_UNCHECKED = 4, /* --strict: nothing is wrong, but not everything was verified */
 };
@@ -44,17 +44,13 @@ int command_bad_option(char **argv, int result);
  */
 bool command_parse(const char *text, uint64_t low, uint64_t high, uint64_t *number);
 
-/*
- * Parses the value of an option like command_parse(). Returns STATUS_CLEAN, or prints what the
- * option takes, as command_usage() does, and returns STATUS_ERROR.
- */
+/* Parses the value of an option like command_parse(). Returns STATUS_CLEAN, or prints what the
+   option takes, like command_usage(), and returns STATUS_ERROR. */
 int command_number(const char *name, const char *option, const char *text, uint64_t low,
                    uint64_t high, uint64_t *number);
 
-/*
- * Returns true once standard output cannot be written. Check it after each piece of a long output.
- * main() prints the message and sets the exit status.
- */
+/* Checks whether writing to standard output has failed. Call it after each piece of a long output.
+   main() prints the message and sets the exit status. */
 bool command_output_failed(void);
 
 #endif

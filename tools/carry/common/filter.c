@@ -15,8 +15,8 @@ struct link {
     uint32_t linktype;
     bool is_compiled;
     struct bpf_program program;
-    char problem[FILTER_PROBLEM_SIZE]; /* set unless it is compiled */
-    uint64_t refused;                  /* packets, since filter_take_refused() */
+    char problem[FILTER_PROBLEM_SIZE]; /* set unless `program` is compiled */
+    uint64_t refused;                  /* packets since the last filter_take_refused() */
 };
 
 struct filter {
@@ -24,14 +24,14 @@ struct filter {
     char *expression;
     struct link links[FILTER_LINKS_MAX];
     unsigned used;
-    uint64_t others; /* packets of further link types, since filter_take_refused() */
+    uint64_t others; /* packets of further link types since the last filter_take_refused() */
 };
 
 /*
- * Opens a capture without packets. With it, libpcap finds its own number for the link type
- * (LINKTYPE_RAW is 101, its DLT_RAW 12 or 14), and refuses expressions that only a live interface
- * supports, such as "inbound": with the handle of pcap_open_dead(), it would compile loads of data
- * that no file contains.
+ * Opens a capture without packets, for which expressions are compiled. For it, libpcap finds its
+ * own number of the link type (LINKTYPE_RAW is 101, but DLT_RAW is 12 or 14), and refuses
+ * expressions that only a live interface supports, such as "inbound". For a handle of
+ * pcap_open_dead(), it would compile these to loads of data that no file contains.
  */
 static pcap_t *open_empty(const struct libpcap *libpcap, uint32_t linktype,
                           char problem[PCAP_ERRBUF_SIZE]) {
@@ -49,7 +49,7 @@ static pcap_t *open_empty(const struct libpcap *libpcap, uint32_t linktype,
     return pcap;
 }
 
-/* Keeps libpcap's message, in one line. */
+/* Keeps the first line of libpcap's message. */
 static void set_problem(struct link *link, const char *problem) {
     snprintf(link->problem, sizeof link->problem, "%.*s", (int)strcspn(problem, "\n"), problem);
 }
@@ -80,9 +80,9 @@ static struct link *find_link_program(struct filter *filter, uint32_t linktype) 
 }
 
 /*
- * Checks whether the expression is valid for any link type. Most expressions are for Ethernet; the
- * other types here have keywords of their own: 802.11, packets without a link header, PF's log,
- * SunATM, SS7.
+ * Checks whether the expression is valid for at least one of these link types. Most expressions are
+ * for Ethernet. The other link types have keywords of their own: 802.11, packets without a link
+ * header, PF's log, SunATM, SS7.
  */
 static bool has_meaning(struct filter *filter) {
     static const uint32_t linktypes[] = {1, 105, 101, 117, 123, 140};

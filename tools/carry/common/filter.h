@@ -20,7 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The most link types that are compiled for; packets of further ones do not match. */
+/* The expression is compiled for at most this many link types. Packets of further types do not
+   match. */
 #define FILTER_LINKS_MAX 32
 
 #define FILTER_PROBLEM_SIZE 256
@@ -34,18 +35,20 @@ const char *filter_library(void);
 
 /*
  * Creates a filter. Returns NULL, with `problem` set to one line, if the expression is wrong for
- * every link type, or if libpcap is missing now, or was when the tool was built.
+ * every link type, or if libpcap is missing now, or was missing when the tool was built.
  */
 struct filter *filter_create(const char *expression, char problem[FILTER_PROBLEM_SIZE]);
 void filter_free(struct filter *filter);
 
 /*
  * Returns the program for a LINKTYPE_ value, compiled on the first request; the filter owns it.
- * NULL if the expression has no meaning there, such as "ether host" without Ethernet.
+ * Returns NULL if the expression has no meaning for that link type, such as "ether host" without
+ * Ethernet.
  */
 const struct bpf_program *filter_program(struct filter *filter, uint32_t linktype);
 
-/* Returns libpcap's reason why there is no such program. */
+/* Returns why filter_program() returns NULL for a link type: libpcap's message, or that there are
+ * too many link types. */
 const char *filter_problem(struct filter *filter, uint32_t linktype);
 
 /* Checks whether the filter selects a packet of which `wire` bytes were on the wire and `captured`
@@ -58,17 +61,19 @@ bool filter_matches(struct filter *filter, uint32_t linktype, const void *data, 
 bool filter_program_matches(const struct filter *filter, const struct bpf_program *program,
                             const void *data, uint32_t captured, uint32_t wire);
 
-/* Returns the number of a program's instructions, and the instructions in the kernel's format. */
+/* Sets *instructions to the instructions of a program, in the kernel's format. Returns their
+ * number. */
 size_t filter_instructions(const struct bpf_program *program, const void **instructions);
 
-/* Packets that did not match because the expression has no meaning for their link type. */
+/* Packets that did not match because filter_program() returns NULL for their link type. */
 struct filter_refused {
     uint64_t packets;
     uint32_t linktype;   /* UINT32_MAX: various, beyond FILTER_LINKS_MAX */
-    const char *problem; /* libpcap's message */
+    const char *problem; /* as from filter_problem() */
 };
 
-/* Gets the packets refused for one link type since the last call; false if there are no more. */
+/* Gets the packets of one link type that were refused since the last call; false if there are no
+   more. */
 bool filter_take_refused(struct filter *filter, struct filter_refused *refused);
 
 #endif

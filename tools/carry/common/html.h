@@ -7,7 +7,7 @@
 
 /*
  * Writes untrusted text: markup is escaped, and '?' replaces characters that control, reorder or
- * hide text, as in text_print_clean(). Of a text longer than HTML_TEXT_MAX bytes, the middle is
+ * hide text, as in text_print_clean(). If a text is longer than HTML_TEXT_MAX bytes, its middle is
  * omitted.
  */
 #define HTML_TEXT_MAX 400

@@ -38,8 +38,8 @@ static void print_escaped(FILE *stream, uint32_t code) {
     fprintf(stream, "\\u%04x", (unsigned)code);
 }
 
-/* Returns how many bytes need no escape. Line ends occur only between members, never in a
-   string. */
+/* Returns how many bytes at the start of `json` need no escape. A newline is one of them: it occurs
+   only between members, never in a string. */
 static size_t plain_size(const char *json) {
     size_t size = 0;
     while (json[size] && (json[size] == '\n' || text_character(json + size).is_safe))

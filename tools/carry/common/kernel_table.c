@@ -4,7 +4,7 @@
 #include <carry/copy.h>
 #include <carry/crc.h>
 
-/* Describes a kernel of copies as one of sums, but with no `sum`. */
+/* Describes a copy kernel in the structure of sum kernels, without a `sum`. */
 static bool copy_kernel(size_t index, struct carry_sum_kernel *kernel) {
     struct carry_copy_kernel copy;
     if (!carry_copy_kernel(index, &copy))

@@ -7,8 +7,8 @@
 #include <jansson.h>
 
 struct kernel_table {
-    const char *name;     /* its name in JSON */
-    const char *function; /* its name in text */
+    const char *name;     /* name of the function in JSON */
+    const char *function; /* name of the function in text */
     /* Gets a kernel; its `sum` is NULL for copies. */
     bool (*kernel)(size_t index, struct carry_sum_kernel *kernel);
     const char *(*need)(size_t index, size_t need);

@@ -35,7 +35,7 @@ static int start_process(struct launch *launch, char **environment, const sigset
         return command_error("cannot start a process: %s", strerror(errno));
     if (launch->process == 0) {
         close(launch->go);
-        signal(SIGPIPE, SIG_DFL); /* the tool ignores it, which programs would inherit */
+        signal(SIGPIPE, SIG_DFL); /* the tool ignores SIGPIPE, and the program would inherit that */
         sigprocmask(SIG_SETMASK, mask, NULL);
         execute(launch->command, environment, go, failure);
     }

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * Names of libpcap on Debian, and elsewhere. The tool is not linked with it: to load it and its
- * dependencies, every command would take a third longer to start (on Debian 12, they include
- * libdbus and libsystemd).
+ * Names of libpcap on Debian, and on other systems. The tool is not linked with libpcap: otherwise
+ * every command would load libpcap and its dependencies (on Debian 12 also libdbus and libsystemd),
+ * and take a third longer to start.
  */
 static const char *const names[] = {"libpcap.so.0.8", "libpcap.so.1"};
 

@@ -12,10 +12,8 @@ bool libpcap_load(struct libpcap *libpcap, const char **problem) {
     return true;
 }
 
-/*
- * Replaces two functions of Debian's libpcap that capture from D-Bus. The tool only reads files
- * with libpcap, so it need not contain the library for that.
- */
+/* Replaces two functions of Debian's libpcap that capture from D-Bus. The tool only reads files
+   with libpcap, so it need not contain libdbus. */
 int dbus_findalldevs(void *devices, char *error);
 pcap_t *dbus_create(const char *device, char *error, int *is_ours);
 

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 struct bench_machine {
-    char cpu[64];     /* "unknown CPU" if it has no name */
-    char system[192]; /* "Linux 6.1.0" */
+    char cpu[64];     /* "unknown CPU" if the CPU has no name */
+    char system[192]; /* such as "Linux 6.1.0" */
     char version[16]; /* of libcarry */
     char date[32];    /* ISO 8601, UTC */
     const char *compiler;

@@ -10,13 +10,13 @@
 #include "common/clock.h"
 
 #define CALIBRATION_TRIES 4
-#define SETTLE_NS         2000000 /* the limit: a CPU lowers its clock for about a millisecond */
+#define SETTLE_NS         2000000 /* the limit: CPUs lower their clock for about a millisecond */
 #define SETTLED           1.05    /* relative to the shortest time of the scalar work so far */
 #define PAGE_BYTES        4096
 
-#define UNCERTAIN 0.1  /* as a share of a time */
-#define MUCH      0.2  /* as a share of all times */
-#define NORMAL_95 1.96 /* standard deviations around the mean hold 95 % */
+#define UNCERTAIN 0.1  /* the limit of a time's uncertainty, as a share of the time */
+#define MUCH      0.2  /* the limit of uncertain times, as a share of all times */
+#define NORMAL_95 1.96 /* this many standard deviations on each side of the mean cover 95 % */
 
 /*
  * Times calls. Each call stores its return address, and a load from the same offset in another page
@@ -33,8 +33,8 @@ static double time_calls(const struct bench_plan *plan, size_t cell, size_t subj
     return fmax(1, (double)(clock_ns() - start)); /* so that quotients are finite */
 }
 
-/* Returns the shortest of a few times: a disturbed one would make every sample of the run too
-   short. */
+/* Returns the shortest of a few times. From a disturbed time, calibrate_calls() would choose too
+   few calls for every sample. */
 static double least_time(const struct bench_plan *plan, size_t cell, size_t subject, size_t calls) {
     double least = time_calls(plan, cell, subject, 0, calls);
     for (int i = 1; i < CALIBRATION_TRIES; i++) {
@@ -58,7 +58,7 @@ static size_t calibrate_calls(const struct bench_plan *plan, size_t cell, size_t
 }
 
 /* Does scalar work until it takes no longer than usual, as the previous subject may have lowered
-   the clock. */
+   the clock frequency. */
 static void settle_clock(void) {
     static int64_t least = INT64_MAX;
     static volatile uint64_t kept;
@@ -74,7 +74,7 @@ static void settle_clock(void) {
 
 /*
  * Takes one sample. Caches and predictors still contain the previous subject's state, so a quarter
- * as many calls run untimed first. Their numbers precede those of the sample: running the sample's
+ * as many calls run untimed first, numbered just before the sample's calls: running the sample's
  * own calls twice would teach the predictors what mixed work must hide from them.
  */
 static double take_sample(const struct bench_plan *plan, size_t cell, size_t subject, size_t round,
@@ -92,7 +92,8 @@ static void measure_one_round(const struct bench_plan *plan, const size_t *calls
                               double *samples) {
     for (size_t cell = 0; cell < plan->cells; cell++) {
         for (size_t i = 0; i < plan->subjects; i++) {
-            /* Another subject is first in each round: so none always follows the same other one. */
+            /* Each round begins with another subject, so that none is always the first of
+               its cell. */
             size_t subject = (i + round) % plan->subjects;
             size_t index = cell * plan->subjects + subject;
             samples[index * plan->rounds + round] =
@@ -154,8 +155,8 @@ struct bench_stats bench_stats(const double *samples, size_t count) {
     double sorted[count];
     memcpy(sorted, samples, sizeof sorted);
     qsort(sorted, count, sizeof *sorted, compare_doubles);
-    /* The number of samples below the interval, and above it, is binomial: approximated as
-       normal. */
+    /* The number of samples below the true median has a binomial distribution, which is
+       approximated as normal here. */
     const double half = (double)count / 2, beside = half - NORMAL_95 / 2 * sqrt((double)count);
     const size_t outside = beside > 0 ? (size_t)beside : 0;
     return (struct bench_stats){

@@ -17,7 +17,7 @@
 struct bench_plan {
     size_t cells;
     size_t subjects;
-    size_t rounds;    /* requested; then those taken */
+    size_t rounds;    /* the number requested; afterwards, the number taken */
     double sample_ns; /* a sample has as many calls as fill this time */
     double seconds;   /* no round begins after this time, except the first few; 0: no limit */
 
@@ -27,12 +27,12 @@ struct bench_plan {
      */
     uint32_t (*run)(const void *context, size_t cell, size_t subject, size_t first, size_t calls);
 
-    /* Returns how many calls a sample of this cell has, for every subject; 0: as many as fill the
-       time. */
+    /* Returns how many calls a sample of this cell has, for every subject; 0: as many as fill
+       `sample_ns`. */
     size_t (*fixed_calls)(const void *context, size_t cell);
     const void *context;
 
-    /* Returns whether the CPU's clock must recover before each sample of a cell; NULL: never. */
+    /* Checks whether the CPU's clock must recover before each sample of a cell; NULL: never. */
     bool (*settles)(const void *context, size_t cell);
 
     void (*progress)(size_t done, size_t total); /* called after each cell of each round */
@@ -61,7 +61,7 @@ struct bench_stats {
 
 struct bench_stats bench_stats(const double *samples, size_t count);
 
-/* Returns the statistics of one of `parts` equal parts, such as one of many sites. */
+/* Divides the statistics of `parts` sites or units by their number; returns those of one. */
 struct bench_stats bench_stats_part(struct bench_stats stats, double parts);
 
 /*
@@ -70,17 +70,16 @@ struct bench_stats bench_stats_part(struct bench_stats stats, double parts);
  */
 double bench_ratio(const double *samples, const double *base, size_t count);
 
-/*
- * Returns the mean of the middle half of the differences, round by round; 0 if that is negative,
- * which is noise, as no work takes negative time.
- */
+/* Returns the mean of the middle half of the differences, round by round. Returns 0 if the mean is
+   negative, which is due to noise, as no work takes negative time. */
 double bench_added(const double *samples, const double *base, size_t count);
 
 /* --- Noise --- */
 
 #define BENCH_CYCLE_NS 0.3 /* about a clock cycle: no time is measured more exactly */
 
-/* Counts times, and those that are uncertain: by more than a tenth, and more than the tolerance. */
+/* Counts times, and how many of them are uncertain by more than a tenth and by more than the
+   tolerance. */
 struct bench_noise {
     size_t times, uncertain;
     double widest;    /* half of the widest interval, relative to its median */
@@ -90,7 +89,7 @@ struct bench_noise {
 /* Adds a time; an uncertainty up to `tolerance` nanoseconds does not count. */
 void bench_noise_add(struct bench_noise *noise, const struct bench_stats *stats, double tolerance);
 
-/* Adds another measurement by its relative uncertainty. */
+/* Adds a measurement; `uncertainty` is relative to the measurement. */
 void bench_noise_add_share(struct bench_noise *noise, double uncertainty);
 
 /* Adds all subjects in all cells of a plan that requested `rounds` rounds. */
@@ -100,12 +99,13 @@ void bench_noise_add_plan(struct bench_noise *noise, const struct bench_plan *pl
 /* Adds the counts of `other`. */
 void bench_noise_merge(struct bench_noise *noise, const struct bench_noise *other);
 
-/* Returns whether so many times are uncertain that the machine is too noisy for all of them. */
+/* Checks whether more than a fifth of the times are uncertain: the machine is then too noisy for
+   all of them. */
 bool bench_noise_is_much(const struct bench_noise *noise);
 
 /*
- * Returns whether noise hides a difference: it may be negative, or its uncertainty exceeds its
- * median. Up to `tolerance` nanoseconds do not count.
+ * Checks whether noise hides a difference. Either the interval of the difference extends below
+ * -`tolerance` nanoseconds, or half of the interval is wider than the median and than `tolerance`.
  */
 bool bench_is_lost(const struct bench_stats *difference, double tolerance);
 

@@ -13,8 +13,9 @@ void metrics_begin(FILE *out, const struct metrics_family *family) {
 }
 
 /*
- * Prints a label's value. The format demands UTF-8, but names of interfaces may contain any byte. A
- * byte that is not UTF-8 is written as \xff, and so is a backslash: values remain distinct.
+ * Prints a label's value. The format demands UTF-8, but names of interfaces may contain any byte.
+ * Bytes that are not UTF-8, and backslashes, are written in the form \xff, so that different names
+ * have different values.
  */
 static void print_label_value(FILE *out, const char *value) {
     while (*value) {

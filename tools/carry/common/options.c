@@ -10,12 +10,12 @@
 #include "common/text.h"
 
 #define ROWS_MAX  40
-#define NO_LETTER (UCHAR_MAX + 1) /* result of the first row if it has no letter */
-#define OPERAND   1               /* result of an operand if the letters begin with "-" */
+#define NO_LETTER (UCHAR_MAX + 1) /* getopt_long()'s result for rows[0], if it has no letter */
+#define OPERAND   1 /* getopt_long()'s result for an operand, if the letters begin with "-" */
 
 /* The arguments of getopt_long() for the rows, and for help. */
 struct tables {
-    char letters[2 * ROWS_MAX + sizeof "+:h"]; /* "-" in place of "+" */
+    char letters[2 * ROWS_MAX + sizeof "+:h"]; /* for OPERANDS_WORDS, "-" replaces the "+" */
     struct option names[ROWS_MAX + 2];
 };
 

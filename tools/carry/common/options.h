@@ -14,7 +14,7 @@ struct option_row;
  */
 typedef int option_setter(const char *command, const struct option_row *row, const char *text);
 
-/* The value of an option that has a setter. */
+/* The value that an option with a setter takes. */
 enum option_value {
     VALUE_REQUIRED,
     VALUE_NONE,
@@ -25,13 +25,14 @@ enum option_value {
 /* Exactly one of `flag`, `text`, `number` and `set` is given. */
 struct option_row {
     const char *name;
-    char letter;               /* or 0 */
-    bool *flag;                /* becomes true, */
-    bool clears;               /* ... or false */
+    char letter; /* or 0 */
+    bool *flag;  /* becomes true, or false if `clears` */
+    bool clears;
     const char **text;         /* becomes the value */
-    const char *const **words; /* besides `text`, with OPERANDS_WORDS: becomes the words */
+    const char *const **words; /* the words after "--"; only together with `text`, for
+                                  OPERANDS_WORDS */
     uint64_t *number;          /* becomes the value, from `low` to `high` */
-    option_setter *set;        /* is called */
+    option_setter *set;        /* called for the option */
     enum option_value value;
     void *target;       /* for `set` */
     uint64_t low, high; /* for `number`, and for `set` if it uses them */
@@ -44,8 +45,9 @@ enum operands {
     OPERANDS_NONE,
     OPERANDS_ANY,     /* they may be among the options */
     OPERANDS_COMMAND, /* options end before the first */
-    OPERANDS_WORDS,   /* they may be among the options; after one of them, "--" begins the words of
-                         a row. A NULL ends both: see options_count_operands() */
+    /* Operands may be among the options. After an operand, "--" begins the words of a row. A NULL
+       ends the operands, and another NULL the words: see options_count_operands(). */
+    OPERANDS_WORDS,
 };
 
 /*
@@ -61,10 +63,10 @@ bool options_read_help(int argc, char **argv, void (*print)(const void *context)
                        const void *context, const struct option_row *rows, enum operands operands,
                        int *status);
 
-/* Returns the number of operands, after OPERANDS_WORDS. */
+/* Returns the number of operands that were read with OPERANDS_WORDS. */
 int options_count_operands(char *const *argv);
 
-/* Sets --color[=WHEN]; several commands have this row. */
+/* Sets the use of colours: --color[=WHEN]. OPTION_COLOR is the row of this option. */
 option_setter options_set_color;
 #define OPTION_COLOR                                                                               \
     { "color", .set = options_set_color, .value = VALUE_OPTIONAL }

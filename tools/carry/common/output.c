@@ -51,8 +51,8 @@ static bool leads_to(int descriptor, const struct stat *status) {
     return fstat(descriptor, &there) == 0 && output_is_same(&there, status);
 }
 
-/* Checks whether standard output or error go to this file: replacing it would lose what is still
-   printed. */
+/* Checks whether standard output or standard error writes to this file. Replacing the file would
+   lose what is printed later. */
 static bool is_printed_to(const struct stat *status) {
     return leads_to(STDOUT_FILENO, status) || leads_to(STDERR_FILENO, status);
 }
@@ -72,7 +72,8 @@ static int replace_errno(const char *path, const struct stat *status) {
     return is_printed_to(status) ? ETXTBSY : 0;
 }
 
-/* Returns the file that `path` names after all links; `path` itself if nothing exists there. */
+/* Returns the file that `path` names after all links, or `path` itself if nothing exists there.
+ * Returns NULL with errno set if no output may replace the file. */
 static char *resolve_links(const char *path) {
     struct stat status;
     bool exists = stat(path, &status) == 0;
@@ -120,7 +121,7 @@ const char *output_problem(int error) {
 
 /* --- Bytes --- */
 
-/* Handles a failed write. If another process has made a pipe non-blocking, waits until it has
+/* Handles a failed write. If another process has made a pipe non-blocking, waits until the pipe has
    room. */
 static void note_failure(struct output *output) {
     struct pollfd room = {.fd = output->descriptor, .events = POLLOUT};
@@ -158,7 +159,7 @@ static bool find_folder(struct output *output) {
     return stat(output->temporary, &output->folder) == 0;
 }
 
-/* Checks whether another output of this process will appear in the same place. */
+/* Checks whether another output of this process will appear under the same path. */
 static bool is_taken(const struct output *output) {
     const char *name = output->path + folder_size(output->path);
     for (size_t i = 0; i < OUTPUTS_MAX; i++)
@@ -183,7 +184,7 @@ static void name_descriptor(char *name, int descriptor) {
    linked later. */
 static int create_unnamed(const char *folder, mode_t mode) {
     char link[NAME_SIZE];
-    int descriptor = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+    int descriptor = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
     name_descriptor(link, descriptor);
     if (descriptor >= 0 && access(link, F_OK)) {
         close(descriptor);
@@ -194,7 +195,7 @@ static int create_unnamed(const char *folder, mode_t mode) {
 
 static int create_named(const struct output *output) {
     const mode_t mode = output->mode & OWNER_MODE;
-    return open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    return open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 }
 
 /* Links an unnamed file to the temporary name. */
@@ -204,7 +205,8 @@ static int link_unnamed(const struct output *output) {
     return linkat(AT_FDCWD, link, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW);
 }
 
-/* Makes a unique name in the folder of the path; the name is "" again if that fails. */
+/* Calls `make` with temporary names in the folder of the path until one is free. The name is ""
+   again if that fails. */
 static int make_name(struct output *output, int (*make)(const struct output *)) {
     int made = -1;
     errno = EEXIST;
@@ -218,7 +220,8 @@ static int make_name(struct output *output, int (*make)(const struct output *)) 
     return made;
 }
 
-/* Creates the file in the folder where it will appear, for its owner only; -1 with errno set. */
+/* Creates the file, for its owner only, in the folder where it will appear. Returns -1 with errno
+   set on failure. */
 static int create_temporary(struct output *output) {
     if (!find_folder(output))
         return -1;
@@ -244,7 +247,8 @@ static void forget_output(struct output *output) {
     *output = (struct output){.descriptor = -1, .error = output->error};
 }
 
-/* Opens compression if the name demands it; false with errno set, after removing the file. */
+/* Opens compression if the name demands it. Returns false with errno set, after removing the file,
+   if that fails. */
 static bool open_pack_as_named(struct output *output, const char *path) {
     if (!pack_knows(path))
         return true;
@@ -283,7 +287,8 @@ static bool is_pipe(const struct stat *status) {
     return S_ISFIFO(status->st_mode) || S_ISSOCK(status->st_mode);
 }
 
-/* Recognises a pipe by its other names too, such as /dev/fd/1. */
+/* Checks whether `path` is a name of standard output. A pipe is also recognised by other names,
+   such as /dev/fd/1. */
 bool output_is_stdout(const char *path) {
     struct stat status;
     return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0 ||
@@ -305,7 +310,7 @@ static int open_direct_descriptor(const char *path, bool is_stdout) {
                      : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 }
 
-/* Returns as an errno why no capture can be written there; 0 if it can. */
+/* Returns as an errno why no output can be written to a descriptor; 0 if it can. */
 static int direct_errno(int descriptor) {
     struct stat status;
     if (fstat(descriptor, &status))
@@ -405,8 +410,8 @@ static void set_mode_and_name(struct output *output) {
     sigset_t before;
     signals_hold(&before);
     if (output->mode & ~OWNER_MODE)
-        fchmod(output->descriptor, output->mode); /* this may fail where the file system has no
-                                                     modes */
+        /* This may fail if the file system has no permissions. */
+        fchmod(output->descriptor, output->mode);
     if (!output->error && !*output->temporary && make_name(output, link_unnamed))
         output->error = errno;
     signals_release(&before);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes files that appear complete or not at all. They have no name where the file system allows
- * that, otherwise a temporary one in the same folder. Nothing remains of them after a failure or
- * after signals that end the program. Of files without a name, nothing remains even after signals
- * that cannot be caught.
+ * Writes files that appear complete or not at all. Before they appear, they have no name if the
+ * file system supports that, otherwise a temporary name in the same folder. Nothing remains of them
+ * after a failure, or after a signal that ends the program; only files with a temporary name remain
+ * after signals that are not caught.
  *
  *     struct output output;
  *     if (!output_open(&output, path, 0666))
@@ -29,19 +29,20 @@ struct output {
     char *temporary; /* its temporary name; "" while it has none; NULL: direct */
     FILE *stream;    /* NULL: not requested */
     int descriptor;
-    int error;          /* errno of the first failure, or 0; nothing more is written after it */
-    mode_t mode;        /* when it appears; until then only its owner has access */
-    struct stat folder; /* where it appears */
+    int error;   /* errno of the first failure, or 0; nothing more is written after it */
+    mode_t mode; /* the file's permissions when it appears; until then only its owner has access */
+    struct stat folder; /* the folder in which the file appears */
     bool is_stream;     /* written bytes cannot be rewritten */
     struct pack *pack;  /* NULL: it is not compressed */
-    uint64_t start;     /* its offset in the descriptor's file */
+    uint64_t start;     /* where the output begins in the descriptor's file */
 };
 
 /*
- * Opens an output; false with errno set. `path` must name a writable file or nothing, but neither
- * the file of standard output or error nor that of another output. Links are followed. `mode` is
- * the file's, before the umask. The output is compressed if `path` demands it and pack_knows() it.
- * An open struct must not be moved.
+ * Opens an output. Returns false with errno set on failure. `path` must name a writable file, or
+ * nothing that exists. It must not name the file of standard output, of standard error, or of
+ * another output. Links are followed. `mode` is the mode of the file, before the umask. The output
+ * is compressed if the name `path` demands a compression that pack_knows(). An open struct must not
+ * be moved.
  */
 bool output_open(struct output *output, const char *path, mode_t mode);
 
@@ -51,34 +52,32 @@ bool output_open(struct output *output, const char *path, mode_t mode);
  */
 int output_check_name(const char *command, const char *option, const char *path);
 
-/* Checks whether this names standard output, as "-" does. */
+/* Checks whether `path` names standard output, as "-" does. */
 bool output_is_stdout(const char *path);
 
-/* Checks whether this names standard output, or a FIFO, socket or device. */
+/* Checks whether `path` names standard output, or a FIFO, socket or character device. */
 bool output_is_direct(const char *path);
 
-/*
- * Opens a direct output; false with errno set. If it is standard output, all printing goes to
- * standard error instead. Opening a FIFO waits for its reader.
- */
+/* Opens a direct output. Returns false with errno set on failure. If it is standard output, all
+   printing goes to standard error instead. Opening a FIFO waits for its reader. */
 bool output_open_direct(struct output *output, const char *path);
 
 /* Returns a path for messages: "standard output" for "-". */
 const char *output_name(const char *path);
 
-/* Removes permissions that a file of this mode does not have, except the owner's. */
+/* Removes from the output the permissions that `mode` lacks, except the owner's. */
 void output_restrict(struct output *output, mode_t mode);
 
-/* Checks whether these belong to one file, by any names. */
+/* Checks whether two statuses belong to the same file. */
 bool output_is_same(const struct stat *a, const struct stat *b);
 
-/* Checks whether this process writes this file: as an output, or by printing. */
+/* Checks whether this process writes the file with this status: as an output, or by printing. */
 bool output_is_own(const struct stat *status);
 
-/* Checks whether this is the temporary name of an output of any process. */
+/* Checks whether `path` is the temporary name of an output of any process. */
 bool output_is_unfinished(const char *path);
 
-/* Returns the text of an `error` of these functions. */
+/* Returns the text for an errno that the functions of this file set. */
 const char *output_problem(int error);
 
 void output_write(struct output *output, const void *bytes, size_t size);
@@ -86,14 +85,16 @@ void output_write(struct output *output, const void *bytes, size_t size);
 /* Overwrites bytes written by output_write(); not for streams. */
 void output_rewrite(struct output *output, uint64_t offset, const void *bytes, size_t size);
 
-/* Returns a buffered stream; do not mix it with output_write(). NULL with errno set. */
+/* Returns a buffered stream; do not mix it with output_write(). Returns NULL with errno set on
+   failure. */
 FILE *output_stream(struct output *output);
 
-/* Completes the writing; false, with `error` set and the file removed, if something was not
-   written. */
+/* Completes the writing. If something was not written, sets `error`, removes the file, and returns
+   false. */
 bool output_finish(struct output *output);
 
-/* Makes a finished file appear; false, with `error` set and the file removed, if it cannot. */
+/* Makes a finished file appear. If that fails, sets `error`, removes the file, and returns
+   false. */
 bool output_publish(struct output *output);
 
 /* Removes the file, unless it has appeared. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The folders of these files, relative to the tool's. */
+/* The folders that are searched, relative to the folder of the tool. */
 static const char *const folders[] = {"", "../" CARRY_OWN_DIR "/"};
 
 bool own_file_find(const char *name, char path[PATH_MAX]) {

@@ -20,7 +20,7 @@ bool pack_knows(const char *path);
 struct pack *pack_open(const char *path, pack_write_fn *write, void *context);
 void pack_close(struct pack *pack);
 
-/* Compress bytes, and write the end of the compressed file; return 0, or an errno. */
+/* Compresses bytes, or writes the end of the compressed file. Returns 0, or an errno. */
 int pack_add(struct pack *pack, const void *bytes, size_t size);
 int pack_end(struct pack *pack);
 

@@ -21,8 +21,8 @@ struct pack_method {
     void *(*open)(void); /* NULL if there is no memory */
     void (*close)(void *state);
     bool (*step)(void *state, struct pack_step *step); /* false if there is no memory */
-    /* Reads at most `size` first bytes of a file, unpacked; returns their number, 0 if it does not
-       have this format. */
+    /* Reads the first bytes of a file, unpacked, but at most `size`. Returns their number, or 0 if
+       the file does not have this format. */
     size_t (*head)(const char *path, void *head, size_t size);
 };
 

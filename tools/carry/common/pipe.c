@@ -4,7 +4,7 @@
 
 #include <fcntl.h>
 
-/* The limit for every user, sixteen times the default. */
+/* The default limit for unprivileged users, sixteen times the size of a new pipe. */
 #define PIPE_BYTES (1 << 20)
 
 void pipe_enlarge(int descriptor) {

@@ -6,7 +6,7 @@
 /*
  * Enlarges a pipe, so that the programs at its ends switch less often: `carry fix` between two
  * pipes of 64 KiB waits 24 times as often as between two of 1 MiB. A descriptor that is not a pipe,
- * or must not grow, is unchanged.
+ * or that may not be enlarged, remains unchanged.
  */
 void pipe_enlarge(int descriptor);
 

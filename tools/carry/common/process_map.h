@@ -15,11 +15,12 @@ struct process_mapping {
 };
 
 struct process_map {
-    struct process_mapping *mappings; /* in the order of their addresses */
+    struct process_mapping *mappings; /* sorted by address */
     size_t count;
 };
 
-/* Reads the mappings; false with errno set on failure. Call process_map_free() even then. */
+/* Reads the mappings. Returns false with errno set on failure; call process_map_free()
+   even then. */
 bool process_map_read(struct process_map *map, long pid);
 void process_map_free(struct process_map *map);
 
@@ -28,12 +29,12 @@ const struct process_mapping *process_map_find(const struct process_map *map, ui
 
 /*
  * Opens the file of a mapping: by the kernel's link, which requires a capability, otherwise by its
- * name in the root of the process. If the file was removed, another file may have that name. -1
- * with errno set if neither works.
+ * name in the root of the process. If the file was removed, another file may have that name.
+ * Returns -1 with errno set if neither can be opened.
  */
 int process_map_open(const struct process_mapping *mapping, long pid);
 
-/* Opens /proc/PID/NAME. */
+/* Opens /proc/PID/NAME. Returns -1 with errno set on failure. */
 int process_open(long pid, const char *name);
 
 /* Reports errno about the process, and returns STATUS_ERROR. */

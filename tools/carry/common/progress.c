@@ -169,8 +169,8 @@ static void draw_bar(double part, int room) {
     fprintf(stderr, "[%.*s%.*s] ", full, full_cells, cells - full, empty_cells);
 }
 
-/* Draws the line. The bar has precedence over counts and name, but gets only the columns that they
-   leave. */
+/* Draws the line. Counts and name always leave room for the shortest bar. The bar takes the columns
+   that they leave, but has at most BAR_CELLS cells. */
 void progress_draw(uint64_t position) {
     char line[LINE_SIZE] = "";
     int columns = line_columns() < COLUMNS_MAX ? line_columns() : COLUMNS_MAX;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shows a progress line on standard error for long work: it appears after half a second, only on a
- * terminal, and is removed at the end, also when the user interrupts.
+ * terminal, and is removed at the end, even if the user interrupts the command.
  *
  *     progress_begin(size);
  *     while (work)
@@ -16,7 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Set by a timer when the line should be redrawn: testing it costs nothing per packet. */
+/* Set by a timer when the line should be redrawn, so that callers need not read a clock for each
+   packet. */
 extern volatile sig_atomic_t progress_due;
 
 /* Begins work on `size` bytes, which are 100 %; 0: unknown. */
@@ -32,7 +33,7 @@ struct progress_file {
     const char *path; /* shown unless NULL; must be valid until the next file, or the end */
 };
 
-/* Continues with the next file: from now on, positions refer to that. */
+/* Continues with the next file. From now on, positions are offsets in that file. */
 void progress_begin_file(const struct progress_file *file);
 
 /* Sets the counts so far: packets, and bad sums. The line shows them when it is drawn. */
@@ -46,8 +47,8 @@ void progress_hide(void);
 void progress_end(void);
 
 /*
- * Checks whether standard output is a pipe. Its reader may print to the same terminal as the line,
- * at any time.
+ * Checks whether standard output is a pipe or a socket. Its reader may print to the same terminal
+ * as the line, at any time.
  */
 bool progress_is_piped(void);
 

@@ -5,10 +5,12 @@
 
 #include <stdio.h>
 
-/* Opens a file, or returns `otherwise` for NULL. NULL after a message if it cannot be opened. */
+/* Opens the file `path`, or returns `otherwise` if `path` is NULL. Returns NULL after a message if
+   the file cannot be opened. */
 FILE *report_open(const char *path, FILE *otherwise);
 
-/* Returns `status`, or STATUS_ERROR after a message if the report could not be written. */
+/* Closes a report of report_open(). Returns `status`, or STATUS_ERROR after a message if writing
+   failed. */
 int report_close(const char *path, FILE *stream, int status);
 
 #endif

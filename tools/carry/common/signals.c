@@ -10,9 +10,9 @@
 #define UNDO_MAX 2
 
 /*
- * Signals that do not end a program by default, cannot be caught, or report its own faults (the
- * state must then be preserved). All others end it: signals from outside, from limits, from
- * writing.
+ * Signals that do not end a program by default, that cannot be caught, or that report a fault of
+ * the program itself, whose state must then be preserved. All others end the program: signals from
+ * other processes, from resource limits, and from writing to closed pipes.
  */
 static const int others[] = {SIGCHLD, SIGCONT, SIGURG, SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU, SIGSTOP,
                              SIGKILL, SIGSEGV, SIGBUS, SIGFPE,   SIGILL,  SIGTRAP, SIGSYS};

@@ -13,16 +13,16 @@
    signal handler. */
 void signals_undo(void (*undo)(void));
 
-/* Hold and release signals: between the calls, no `undo` runs in this thread, nor ever in threads
-   that it starts meanwhile. */
+/* Hold or release signals: between the two calls, no `undo` runs in this thread. In threads that
+   this thread starts between the calls, no `undo` ever runs. */
 void signals_hold(sigset_t *before);
 void signals_release(const sigset_t *before);
 
 /*
- * Catch a first signal: between the calls, the first SIGINT or SIGTERM, or SIGHUP with `hangup`,
- * does not end the program but makes the returned descriptor readable. The next one ends it as
- * usual. Returns -1, and changes nothing, if the first one arrived earlier, or there is no free
- * descriptor.
+ * Catches a first signal between the two calls: the first SIGINT or SIGTERM, or SIGHUP if `hangup`,
+ * does not end the program, but makes the returned descriptor readable. The next signal ends the
+ * program as usual. Returns -1, and changes nothing, if the first signal arrived earlier, or if
+ * there is no free descriptor.
  */
 int signals_stop_begin(bool hangup);
 void signals_stop_end(void);

@@ -5,13 +5,13 @@
 
 #include <stdbool.h>
 
-/* True in a static tool, which lacks all that needs other objects in the process. */
+/* True in a static tool, which lacks the functions that need shared libraries in a process. */
 extern const bool start_is_static;
 
 /*
- * Selects the character set of the user's locale. A static tool then reads no files of the system's
- * C library, neither locales nor modules that look up names, as these may have another version, or
- * belong to another library.
+ * Selects the character set of the user's locale. A static tool reads no files of the C library
+ * that is installed, neither locales nor modules that look up names: these may belong to another
+ * version, or to another C library.
  */
 void start_prepare(void);
 

@@ -8,8 +8,9 @@
 #include "common/text.h"
 
 /*
- * The services, by database, that glibc contains: any other in nsswitch.conf(5) is a module that it
- * loads. The first are for carry live, the others for filters.
+ * The services of each database that glibc itself contains. Any other service that nsswitch.conf(5)
+ * names is a module, which glibc would load. carry live needs the first three databases; filters
+ * need the others.
  */
 static const struct lookup {
     const char *database, *services;

@@ -14,8 +14,8 @@ struct subcommand {
 
 struct subcommands {
     const char *kind;  /* the term for one of them: "benchmark" */
-    const char *intro; /* of --help, before their list */
-    const char *outro; /* of --help, after their list */
+    const char *intro; /* text of --help before the list of rows */
+    const char *outro; /* text of --help after the list of rows */
     const struct subcommand *rows;
     size_t count;
 };

@@ -22,6 +22,11 @@ char *text_count(char *buffer, uint64_t value) {
     return buffer;
 }
 
+char *text_link_type(char *buffer, uint32_t linktype) {
+    snprintf(buffer, TEXT_SIZE, linktype > UINT16_MAX ? "0x%08x" : "%u", linktype);
+    return buffer;
+}
+
 char *text_bytes(char *buffer, uint64_t value) {
     static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
     double scaled = (double)value / 1000;
@@ -106,7 +111,8 @@ static uint32_t utf8_code(const unsigned char *text, size_t size) {
     return code;
 }
 
-/* Returns false for characters that control a terminal, break lines, or reorder or hide text. */
+/* Checks whether a character is safe: it does not control a terminal, break lines, or reorder or
+   hide text. */
 static bool is_safe(uint32_t code) {
     static const struct {
         uint32_t first, last;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Formats text for people: numbers, addresses, names, colours, wrapped sentences. */
+/* Formats text for people: numbers, names, colours, wrapped sentences. */
 #ifndef CARRY_TOOLS_TEXT_H
 #define CARRY_TOOLS_TEXT_H
 
@@ -8,18 +8,19 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Lines have at most this many columns if possible, where there is no terminal. */
+/* The width of lines where there is no terminal, unless a word is longer. */
 #define TEXT_COLUMNS 80
 
-/* Return the width of the terminal that a descriptor, or standard output, leads to; TEXT_COLUMNS if
-   there is none. */
+/* Returns the width of the terminal that a descriptor, or standard output, leads to; TEXT_COLUMNS
+   if there is none. */
 int text_columns_of(int descriptor);
 int text_columns(void);
 
-/* Returns the columns of a text: none for an escape sequence, one for a character of UTF-8. */
+/* Returns how many columns a text needs: none for an escape sequence, one for a character
+   of UTF-8. */
 int text_width(const char *text, size_t size);
 
-/* Room for any number. */
+/* The size of the buffers that numbers are written to. */
 #define TEXT_SIZE 32
 
 enum colour {
@@ -32,28 +33,30 @@ enum colour {
     COLOUR_COUNT
 };
 
-/* Writes 1,234,567. These functions return `buffer`, of TEXT_SIZE bytes. */
+/* Writes a number such as "1,234,567". This function and the next six return `buffer`, which has
+   TEXT_SIZE bytes. */
 char *text_count(char *buffer, uint64_t value);
 
-/* Writes 1.23 GB. */
+/* Writes the number of a link type: "195", or "0x46c5e1f5" if it is private (above 65,535). */
+char *text_link_type(char *buffer, uint32_t linktype);
+
+/* Writes a size such as "1.2 GB". */
 char *text_bytes(char *buffer, uint64_t value);
 
 /*
- * Writes a measure for a table: 1.23, 12.3, 12345, 1234k, 12.3M. It has at most five characters,
- * including the sign, from -999 million to 9,999 million, and is truncated beyond TEXT_SIZE.
+ * Writes a measure for a table, such as 1.23, 12.3, 12345, 1234k or 12.3M. From -999 million to
+ * 9,999 million, it has at most five characters, including the sign. It is truncated to TEXT_SIZE.
  */
 char *text_measure(char *buffer, double value);
 
-/* Write measures with one more character: a difference (+1.23), a quotient (1.23x), a share
+/* Writes a measure with one more character: a difference (+1.23), a quotient (1.23x), or a share
    (87%). */
 char *text_added(char *buffer, double value);
 char *text_times(char *buffer, double value);
 char *text_percent(char *buffer, double share);
 
-/*
- * Returns how many of `count` columns with these `widths` fit side by side into TEXT_COLUMNS if
- * others need `used`; at least one.
- */
+/* Returns how many of `count` columns with these `widths` fit into a line of TEXT_COLUMNS
+   characters if other columns need `used` characters; at least one. */
 size_t text_fitting(const int *widths, size_t count, int used);
 
 /* Returns "s" unless the count is 1. */
@@ -125,7 +128,8 @@ const char *text_colour(enum colour colour);
 /* Prints `text` in a colour, aligned right in `width` columns. */
 void text_print_coloured(FILE *out, enum colour colour, int width, const char *text);
 
-/* Print to standard output: "label text" with a bold label; and an empty line and a bold one. */
+/* Prints to standard output: text_print_field() prints "label text" with a bold label, and
+   text_print_title() an empty line and then `text` in bold. */
 void text_print_field(const char *label, const char *text);
 void text_print_title(const char *text);
 

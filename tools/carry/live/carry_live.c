@@ -28,7 +28,7 @@
 #include "live/server.h"
 #include "live/watch.h"
 
-/* The state of the main thread. Times are those of clock_ns(). */
+/* The state of the main thread. Times are values of clock_ns(). */
 struct run {
     struct live live;
     struct live_filter *filter;
@@ -37,7 +37,7 @@ struct run {
     int64_t start, next_report;
     struct live_counts now, before, since;
     struct server *server;      /* NULL: not requested */
-    struct live_counts metrics; /* as last published; they never shrink */
+    struct live_counts metrics; /* the last published counts, which never shrink */
     bool metrics_failed;        /* the last write of the file failed */
     bool no_memory;
     int status;
@@ -45,8 +45,8 @@ struct run {
 
 /* --- Reports --- */
 
-/* Checks whether to draw reports on a terminal: not while packets go to standard output, as their
-   reader may print on the same terminal. */
+/* Checks whether to draw reports on a terminal. They are not drawn while packets go to standard
+   output, as the program that reads the packets may print on the same terminal. */
 static bool is_screen(const struct live_options *options) {
     const bool pipes = options->write && strcmp(options->write, "-") == 0;
     return !options->json && !pipes && isatty(STDOUT_FILENO);
@@ -56,7 +56,7 @@ static bool prints_reports(const struct live_options *options) {
     return !options->quiet && !options->bad_only;
 }
 
-/* Counts, and computes what arrived since the last count. */
+/* Takes new counts, and computes what has arrived since the previous ones. */
 static void take_counts(struct run *run) {
     struct live_counts oldest = run->before;
     run->before = run->now;
@@ -83,7 +83,7 @@ static void print_interval(const struct run *run) {
     outlet_end(run->live.outlet, &text, NULL);
 }
 
-/* Returns the metrics; the last ones if there is no memory. */
+/* Returns the current metrics; the previous ones if there is no memory. */
 static struct live_metrics raise_metrics(struct run *run) {
     struct live_counts fresh = {0};
     if (counts_take(&fresh, run->watches, run->watches_count))
@@ -97,7 +97,8 @@ static void serve_page(void *context, FILE *out) {
     live_metrics_print(out, &metrics);
 }
 
-/* Writes the metrics file. A failure may be temporary, so it is reported once only. */
+/* Writes the metrics file. A failure may be temporary, so only the first of consecutive failures is
+   reported. */
 static void write_live_metrics(struct run *run) {
     const char *path = run->live.options.metrics_file;
     if (!path)
@@ -133,8 +134,8 @@ static void print_final_report(struct run *run) {
     outlet_end(run->live.outlet, &text, NULL);
 }
 
-/* Waits for the reader of standard output, for a limited time, and reports a failure; messages
-   follow reports. */
+/* Waits for the reader of standard output, for a limited time, and reports a failure. Messages are
+   printed only after this, so that they follow the reports. */
 static int end_outlet(struct run *run) {
     char number[TEXT_SIZE];
     uint64_t lost;
@@ -152,7 +153,8 @@ static int end_outlet(struct run *run) {
     return STATUS_ERROR;
 }
 
-/* Prints the last report, with what arrived since the previous one. */
+/* Prints the last report, which includes what arrived since the previous report. Returns an exit
+   status. */
 static int report_end(struct run *run) {
     const struct live_options *options = &run->live.options;
     take_counts(run);
@@ -172,7 +174,7 @@ static int64_t end_time(const struct run *run) {
     return seconds ? run->start + (int64_t)seconds * CLOCK_SECOND : INT64_MAX;
 }
 
-/* A limit below what poll() accepts. */
+/* The longest time to wait in one call of poll(), whose timeout is an int. */
 #define TIMEOUT_MAX_MS 3600000
 
 static int poll_timeout_ms(const struct run *run, int64_t end) {
@@ -195,7 +197,8 @@ static void report_when_due(struct run *run) {
         run->next_report = clock_ns() + interval;
 }
 
-/* Waits for a signal, the end of the duration, or the end of a thread. */
+/* Prints reports and serves metrics until a signal arrives, the duration or a thread ends, or
+ * something fails. */
 static void wait_until_end(struct run *run) {
     const int64_t end = end_time(run);
     struct pollfd waits[2 + SERVER_POLLS] = {{.fd = run->live.signal_event, .events = POLLIN},
@@ -239,7 +242,7 @@ static void watch_interfaces(struct run *run) {
 
 /* --- The command --- */
 
-/* Reports a file error by errno. A stream whose reader has closed it needs no message. */
+/* Reports an error of the file by errno. A stream whose reader has closed it needs no message. */
 static int packet_file_error(const char *path) {
     if (errno == EPIPE && strcmp(path, "-") == 0)
         return STATUS_ERROR;
@@ -288,8 +291,10 @@ static int end_file(const struct run *run) {
 static bool open_watches(struct run *run) {
     const struct live_options *options = &run->live.options;
     run->watches = calloc(options->threads, sizeof *run->watches);
-    if (!run->watches)
+    if (!run->watches) {
+        command_error("%s", strerror(ENOMEM));
         return false;
+    }
     while (run->watches_count < options->threads) {
         const unsigned number = run->watches_count++;
         if (!watch_open(&run->watches[number], &run->live, number ? run->watches : NULL))
@@ -302,7 +307,8 @@ static bool open_watches(struct run *run) {
     return true;
 }
 
-/* Checks whether both options name one file: the metrics would replace the packets. */
+/* Checks whether --write and --metrics-file name one file: the metrics would replace the
+   packets. */
 static bool names_one_file(const struct live_options *options) {
     struct stat packets, metrics;
     return options->write && options->metrics_file && stat(options->write, &packets) == 0 &&

@@ -13,7 +13,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-/* System call numbers depend on the architecture; on others there is no filter. */
+/* System call numbers depend on the architecture. On architectures other than these two there is no
+   filter. */
 #if defined __x86_64__ && !defined __ILP32__
 #define ARCHITECTURE AUDIT_ARCH_X86_64
 #elif defined __aarch64__ && defined __AARCH64EL__
@@ -22,7 +23,8 @@
 #define ARCHITECTURE 0u
 #endif
 
-/* At exit, the leak sanitizer starts a process that traces this one. */
+/* At exit, the leak sanitizer starts a process that traces this one, which the filter would
+   prevent. */
 #if defined __has_feature
 #define IS_SANITIZED __has_feature(address_sanitizer)
 #elif defined __SANITIZE_ADDRESS__
@@ -35,16 +37,17 @@
 #define RETURN(what) BPF_STMT(BPF_RET | BPF_K, (what))
 #define REFUSE(code) RETURN(SECCOMP_RET_ERRNO | (code))
 
-/* Skip `skipped` instructions unless the loaded word equals `value`, or has `bit`. */
+/* Skips `skipped` instructions unless the loaded word equals `value`, or has `bit`. */
 #define UNLESS_EQUAL(value, skipped) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skipped))
 #define UNLESS_SET(bit, skipped)     BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bit), 0, (skipped))
 
 #define CALL(name) UNLESS_EQUAL(__NR_##name, 1), RETURN(SECCOMP_RET_ALLOW),
 
 /*
- * The first argument is in the lower half of args[0]: both architectures are little-endian. The
- * flags of clone3() are in memory, which a filter cannot read, so the C library must fall back to
- * clone(). Names of interfaces are looked up through a socket of any kind.
+ * The first argument is in the lower half of args[0]; LOAD() reads that half on both architectures,
+ * as they are little-endian. The flags of clone3() are in memory, which a filter cannot read, so
+ * the C library must fall back to clone(). Names of interfaces are looked up through a socket of
+ * any kind.
  */
 static const struct sock_filter instructions[] = {
     LOAD(arch),

@@ -11,7 +11,7 @@ static bool is_row_before(const struct live_row *row, unsigned interface, bool s
     return row->interface < interface || (row->interface == interface && row->sent < sent);
 }
 
-/* Returns the row of a side, or NULL. */
+/* Returns the row of one direction of an interface; NULL if there is none. */
 static struct live_row *find_live_row(const struct live_counts *counts, unsigned interface,
                                       bool sent) {
     for (unsigned i = 0; i < counts->rows_count; i++)

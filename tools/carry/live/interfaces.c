@@ -6,7 +6,7 @@
 
 static const char *interface_name(int index, char name[IF_NAMESIZE]) {
     if (!if_indextoname((unsigned)index, name))
-        snprintf(name, IF_NAMESIZE, "if%d", index); /* it has disappeared */
+        snprintf(name, IF_NAMESIZE, "if%d", index); /* the interface has disappeared */
     return name;
 }
 

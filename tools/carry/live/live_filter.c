@@ -23,10 +23,8 @@ struct live_filter {
     struct sock_fprog program;
 };
 
-/*
- * Prepends instructions that accept the frames in which the kernel sees other bytes than a file
- * contains: frames whose VLAN tag it has removed, and frames of other links.
- */
+/* Prepends instructions that accept the frames whose bytes differ between the kernel and a file:
+   frames whose VLAN tag the kernel has removed, and frames of links other than Ethernet. */
 static bool make_kernel_program(struct live_filter *filter) {
     const struct sock_filter head[] = {
         {BPF_LD | BPF_B | BPF_ABS, 0, 0, (uint32_t)(SKF_AD_OFF + SKF_AD_VLAN_TAG_PRESENT)},
@@ -48,10 +46,8 @@ static bool make_kernel_program(struct live_filter *filter) {
     return true;
 }
 
-/*
- * Compiles the filter. Returns the problem, or NULL. A filter with a meaning for other links only
- * is refused, as most interfaces are Ethernet.
- */
+/* Compiles the filter. Returns NULL, or a text about the problem. A filter that has a meaning only
+   for links other than Ethernet is refused, as most interfaces are Ethernet. */
 static const char *compile_live_filter(struct live_filter *filter) {
     filter->ethernet = filter_program(filter->filter, RING_LINKTYPE_ETHERNET);
     filter->raw = filter_program(filter->filter, RING_LINKTYPE_RAW);
@@ -60,7 +56,8 @@ static const char *compile_live_filter(struct live_filter *filter) {
     return make_kernel_program(filter) ? NULL : strerror(ENOMEM);
 }
 
-/* Finds a word that names an interface: users who give one with -i may give others without it. */
+/* Finds a word that names an interface. A user may name one interface with -i, and others without
+   -i. */
 static bool find_interface_word(const char *words, char name[IF_NAMESIZE]) {
     size_t size;
     for (; *(words += strspn(words, " ")); words += size) {

@@ -11,14 +11,14 @@ struct watch;
 
 /*
  * Keeps a checksum for findings_show(), or shows it at once if there is no memory; `side` is a
- * struct side.
+ * struct side. Returns false if writing to the outlet has failed.
  */
 bool findings_take(void *side, const struct carry_capture_finding *finding);
 
 /*
  * Prints the collected checksums, and writes their packets if requested, while the packets are
  * still in the ring. Call it without the watch's lock, as it may wait for a reader of the output.
- * Once the threads must end, it waits only as long as the reader continues to read.
+ * Once the threads must end, it continues only while the reader reads.
  */
 void findings_show(struct watch *watch);
 

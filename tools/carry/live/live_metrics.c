@@ -6,7 +6,7 @@
 
 #define COUNTER(name, help) (&(struct metrics_family){name, "counter", help})
 
-/* The labels of a row, with room for those that a sum adds. */
+/* The labels of a row, with room for the two labels that a checksum adds. */
 struct labels {
     struct metrics_label of[4];
 };
@@ -28,7 +28,7 @@ static void print_packet_counters(FILE *out, const struct live_metrics *metrics)
                        counts->rows[i].bytes);
 }
 
-/* Prints every verdict of a protocol that occurred, including 0, so that rates begin at 0. */
+/* Prints the counts of all verdicts for a protocol, also zeros, so that rates begin at 0. */
 static void print_protocol_counters(FILE *out, const struct live *live, const struct live_row *row,
                                     unsigned protocol) {
     struct labels labels = labels_of(live, row);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the counts as metrics. No label is an address or a port: their number has no limit. */
+/* Prints the counts as metrics. Addresses and ports are not labels, since their number has no
+   limit. */
 #ifndef CARRY_TOOLS_LIVE_METRICS_H
 #define CARRY_TOOLS_LIVE_METRICS_H
 

@@ -71,8 +71,8 @@ static const char usage[] =
     "  carry live -q --metrics=9099 eth0 eth1\n"
     "  carry live --duration=60 -w minute.pcapng eth0\n";
 
-/* Returns the interface's primary name: users may give alternative names too, but packets carry
-   only that one. */
+/* Returns the interface's primary name. Users may also give alternative names, but packets are
+   reported with the primary one. */
 static const char *kernel_name(const char *given, char name[IF_NAMESIZE]) {
     const bool is_any = strcmp(given, RING_ANY) == 0;
     return !is_any && if_indextoname(if_nametoindex(given), name) ? name : given;
@@ -136,7 +136,8 @@ static bool join_filter(struct live_options *options, char **words, int count) {
     return !count || options->filter;
 }
 
-/* Checks that all words are interfaces; otherwise they may be meant as a filter. */
+/* Reports a word that is not an interface if there are several words, or one word with blanks: they
+   may be meant as a filter. */
 static int check_interfaces(char **words, int count) {
     for (int i = 0; i < count && (count > 1 || strchr(words[i], ' ')); i++)
         if (strcmp(words[i], RING_ANY) != 0 && !if_nametoindex(words[i]))
@@ -159,8 +160,8 @@ static int take_operands(struct live_options *options, int argc, char **argv) {
     return status;
 }
 
-/* Checks the files: packets must not go to a terminal and are not compressed; metrics files are
-   read by name. */
+/* Checks the files of options. Packets are not written to a terminal, and not compressed. Metrics
+   are not written to standard output, as their readers need a file name. */
 static int check_file_options(const struct live_options *options) {
     if (options->write && strcmp(options->write, "-") == 0 && isatty(STDOUT_FILENO))
         return command_usage("live", "--write - must not lead to a terminal");

@@ -27,8 +27,8 @@ struct live_options {
     uint64_t threads;
 };
 
-/* Returns the index of an interface among those given; `interfaces_count` if it is not one of
-   them. */
+/* Returns the index in `interfaces` of an interface; `interfaces_count` if it is not one
+   of them. */
 unsigned live_options_find(const struct live_options *options, const char *name);
 
 /* Reads the options. Returns true if the command must run; otherwise *status is the exit status. */

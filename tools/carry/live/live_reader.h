@@ -11,7 +11,7 @@
  */
 bool reader_await(int descriptor, int stop_event, int timeout_ms);
 
-/* Returns true if writing a one-line message does not block, or fails at once. */
+/* Checks whether writing a one-line message would return at once, with success or an error. */
 bool reader_is_ready(int descriptor);
 
 #endif

@@ -20,7 +20,8 @@ static const char *live_interface_name(const struct live *live, unsigned interfa
     return live->interfaces.names[interface];
 }
 
-/* Uses the ring of any interface if the interface has none of its own. Rings are few. */
+/* Uses the ring of RING_ANY if the row's interface has no ring of its own. A search is fast, as
+   there are few rings. */
 uint64_t report_live_drops(const struct live_report *report, const struct live_row *row) {
     const struct live_options *options = &report->live->options;
     unsigned ring = live_options_find(options, live_interface_name(report->live, row->interface));
@@ -91,7 +92,7 @@ void report_live_lines(FILE *out, const struct live_report *report) {
 
 /* --- The end --- */
 
-/* Merges what all threads found on one side. */
+/* Merges the summaries of all threads for one direction of an interface. */
 static void merge_side(struct carry_capture_summary *into, const struct watch *watches,
                        unsigned watches_count, const struct live_row *row) {
     for (unsigned i = 0; i < watches_count; i++) {

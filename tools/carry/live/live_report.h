@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prints the reports of `carry live`: while it runs, and at the end. `out` is a stream of an
- * outlet.
+ * outlet, or standard error.
  */
 #ifndef CARRY_TOOLS_LIVE_REPORT_H
 #define CARRY_TOOLS_LIVE_REPORT_H
@@ -20,8 +20,8 @@ struct live_report {
 /* Returns "in" or "out". */
 const char *report_live_direction(bool sent);
 
-/* Returns the packets that the ring of a row's interface dropped; all rows of RING_ANY share one
-   ring. */
+/* Returns how many packets the ring of a row's interface dropped in the interval; all rows of
+   RING_ANY share one ring. */
 uint64_t report_live_drops(const struct live_report *report, const struct live_row *row);
 
 /* Reports on standard error that the interfaces are open: from now on, no packet is missed. */
@@ -30,14 +30,15 @@ void report_live_start(const struct live *live);
 /* Prints a line for each interface and direction that had packets in the interval. */
 void report_live_lines(FILE *out, const struct live_report *report);
 
-/* Draws these lines on a screen, replacing the previous report. */
+/* Draws the counts and rates of each interface, direction and protocol on a terminal, replacing the
+ * previous report. */
 void report_live_screen(FILE *out, const struct live_report *report);
 void report_live_screen_clear(FILE *out);
 
-/* Prints a report as an object; `is_final` marks the last one. */
+/* Prints a report as a JSON object; `is_final` marks the last one. */
 void report_live_json(FILE *out, const struct live_report *report, bool is_final);
 
-/* Prints a checksum of --bad-only. */
+/* Prints a checksum of --bad-only as a JSON object. */
 void report_live_finding_json(FILE *out, const char *interface, bool sent,
                               const struct carry_capture_finding *finding);
 

@@ -18,6 +18,6 @@ bool threads_start(pthread_t *thread, void *(*run)(void *context), void *context
 
 void threads_notify(int event) {
     const uint64_t once = 1;
-    if (write(event, &once, sizeof once) < 0) /* it is readable already */
+    if (write(event, &once, sizeof once) < 0) /* the event is readable already */
         return;
 }

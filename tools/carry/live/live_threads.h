@@ -6,7 +6,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Starts a thread with all signals blocked: the main thread receives them. False with errno set. */
+/* Starts a thread with all signals blocked, so that the main thread receives them. Returns false
+   with errno set on failure. */
 bool threads_start(pthread_t *thread, void *(*run)(void *context), void *context);
 
 /* Makes an eventfd readable. */

@@ -12,16 +12,16 @@
 #include "common/clock.h"
 #include "live/live_threads.h"
 
-/* The most text that may wait, besides what the pipe holds. */
+/* The most bytes of text that may wait, in addition to the bytes in the pipe. */
 #define WAITING_MAX ((size_t)1 << 20)
 
-/* How long a reader may read nothing before threads stop waiting for it. */
+/* The time that a reader may read nothing before threads stop waiting for it. */
 #define TIMEOUT_NS CLOCK_SECOND
 
-/* How often a waiting thread checks whether it must end. */
+/* The interval at which a waiting thread checks whether it must end. */
 #define SLICE_NS (CLOCK_SECOND / 20)
 
-/* Text that was added at once. */
+/* The text that one call of outlet_end() added. */
 struct piece {
     struct piece *next;
     char *text;
@@ -35,8 +35,8 @@ struct outlet {
     struct piece *first, **last;
     size_t waiting;   /* bytes of all pieces */
     int64_t progress; /* when the reader last read, or could begin to read */
-    uint64_t lost;    /* lines */
-    bool ends;        /* no more will be added */
+    uint64_t lost;    /* lines that were not written */
+    bool ends;        /* no more text will be added */
     atomic_int error; /* errno of write() */
     int end_event;
 };
@@ -50,7 +50,8 @@ static uint64_t count_lines(const char *text, size_t size) {
 
 /* --- The thread --- */
 
-/* Writes some bytes; returns how many. Pieces are small: each shows that the reader still reads. */
+/* Writes some bytes; returns how many. The bytes are few, so that each successful write shows soon
+   that the reader still reads. */
 static size_t write_text_part(struct outlet *outlet, const char *text, size_t size) {
     struct pollfd room = {.fd = STDOUT_FILENO, .events = POLLOUT};
     const ssize_t written = write(STDOUT_FILENO, text, size < PIPE_BUF ? size : PIPE_BUF);
@@ -73,7 +74,7 @@ static void free_first(struct outlet *outlet) {
     free(piece);
 }
 
-/* Writes some of the first piece; the lock is released meanwhile. */
+/* Writes some of the first piece, without holding the lock during the write. */
 static void write_first_piece(struct outlet *outlet) {
     struct piece *piece = outlet->first;
     pthread_mutex_unlock(&outlet->lock);
@@ -133,7 +134,7 @@ FILE *outlet_begin(struct outlet_text *text) {
     return text->out = open_memstream(&text->text, &text->size);
 }
 
-/* Waits for a change, for a slice at most. */
+/* Waits until the outlet changes, but at most for SLICE_NS. */
 static void wait_slice(struct outlet *outlet) {
     const int64_t until = clock_ns() + SLICE_NS;
     const struct timespec time = {.tv_sec = until / CLOCK_SECOND, .tv_nsec = until % CLOCK_SECOND};
@@ -144,7 +145,7 @@ static bool reader_stopped(const struct outlet *outlet) {
     return clock_ns() - outlet->progress >= TIMEOUT_NS;
 }
 
-/* Checks whether there is room; a piece of any size fits if nothing waits. */
+/* Checks whether there is room for `size` bytes. A piece of any size fits if no text waits. */
 static bool has_text_room(const struct outlet *outlet, size_t size) {
     return !outlet->first || outlet->waiting + size <= WAITING_MAX;
 }

@@ -17,11 +17,12 @@
 
 #define WRITER "carry live"
 
-/* Bytes of one write: a pipe that poll() reports as writable accepts them without blocking. */
+/* The most bytes of one write. A pipe that poll() reports as writable accepts PIPE_BUF bytes
+   without blocking. */
 #define PIECE_SIZE      PIPE_BUF
 #define FILE_PIECE_SIZE ((size_t)64 << 10)
 
-/* How long a reader may read nothing once all threads must end. */
+/* The time that a reader may read nothing once all threads must end. */
 #define TIMEOUT_MS 1000
 
 /* Packets contain private data: by default, other users get no permission. */
@@ -86,7 +87,7 @@ static size_t write_piece(struct packet_file *file, const uint8_t *bytes, size_t
     return written < 0 ? 0 : (size_t)written;
 }
 
-/* Writes the first `size` bytes, which are `packets` packets. */
+/* Writes the first `size` bytes, which contain `packets` packets. */
 static void write_waiting(struct packet_file *file, size_t size, uint64_t packets) {
     size_t sent = 0;
     while (sent < size && !packet_file_ended(file))
@@ -104,7 +105,7 @@ static void write_waiting(struct packet_file *file, size_t size, uint64_t packet
 /* --- The file --- */
 
 /* Redirects standard output to standard error, and returns a descriptor of the original standard
-   output for packets; -1 with errno set. */
+   output for packets. Returns -1 with errno set on failure. */
 static int take_standard_output(void) {
     const int copy = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     return copy < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ? -1 : copy;
@@ -125,7 +126,8 @@ static bool await_opener(const struct live *live) {
     return !ends;
 }
 
-/* Opens the file; -1 with errno set. As signals restart open(), it must not wait for a reader. */
+/* Opens the file; returns -1 with errno set on failure. open() must not wait for the reader of a
+   FIFO, since it is restarted after signals. */
 static int open_write_path(const char *path, const struct live *live) {
     int made;
     do

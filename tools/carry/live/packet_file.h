@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the packets of -w: pcapng with a block for each interface, and the flags of packets. */
+/* Writes the packets of -w as pcapng: a block for each interface, and packets with their flags. */
 #ifndef CARRY_TOOLS_LIVE_PACKET_FILE_H
 #define CARRY_TOOLS_LIVE_PACKET_FILE_H
 
@@ -11,11 +11,11 @@
 struct live;
 struct packet_file;
 
-/* Opens the file; NULL with errno set. "-" is standard output; reports then go to standard error
-   instead. */
+/* Opens the file. Returns NULL with errno set on failure. If `path` is "-", packets go to standard
+   output, and reports to standard error. */
 struct packet_file *packet_file_open(const char *path, const struct live *live);
 
-/* Add packets under a lock: no other thread adds any between lock and unlock. */
+/* Adds packets under a lock: no other thread adds any between lock and unlock. */
 void packet_file_lock(struct packet_file *file);
 void packet_file_add(struct packet_file *file, const struct carry_capture_packet *packet);
 void packet_file_unlock(struct packet_file *file);
@@ -27,13 +27,13 @@ void packet_file_count(struct packet_file *file, unsigned interface,
 /* Writes everything that was added. */
 void packet_file_flush(struct packet_file *file);
 
-/* Returns true if nothing more can be written, as on a full disk. */
+/* Checks whether writing has failed, for example to a full disk. */
 bool packet_file_has_failed(const struct packet_file *file);
 
 /*
- * Closes the file. Returns false if something was not written: with errno set, or 0 if a reader
- * read nothing for a second once the threads had to end. *lost is the number of packets not
- * written. Either argument may be NULL.
+ * Closes the file. Returns false if something was not written. errno then holds the error, or 0 if
+ * a reader read nothing for a second once the threads had to end. *lost is the number of packets
+ * not written. Either argument may be NULL.
  */
 bool packet_file_close(struct packet_file *file, uint64_t *lost);
 

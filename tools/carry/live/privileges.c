@@ -14,7 +14,8 @@
 
 #include "common/command.h"
 
-/* Returns the user who called sudo; NULL if sudo was not used, or the user is unknown here. */
+/* Returns the user who called sudo; NULL if sudo was not used, or if this system does not know the
+   user. */
 static const struct passwd *sudo_caller(void) {
     const char *text = getenv("SUDO_UID");
     uint64_t user;
@@ -29,7 +30,7 @@ static bool become_user(const struct passwd *user) {
            setresuid(user->pw_uid, user->pw_uid, user->pw_uid) == 0;
 }
 
-/* Changes to sudo's caller. Remains root if the user does not exist, as in a user namespace, or
+/* Changes to sudo's caller. Remains root if the user does not exist, as in a user namespace, or if
    changing is not permitted. */
 static bool become_caller(void) {
     const struct passwd *user = sudo_caller();

@@ -21,25 +21,25 @@
 #include "common/command.h"
 #include "live/live_reader.h"
 
-/*
- * A block must have room for the largest frame, and the kernel allocates powers of two. Frames have
- * up to 64 KiB, or with BIG TCP 512 KiB: only a large ring has blocks for those.
- */
+/* A block must have room for the largest frame, and the kernel allocates powers of two. Frames have
+   up to 64 KiB, or 512 KiB with BIG TCP: only a large ring has blocks for such frames. */
 #define BLOCK_SIZE       ((size_t)128 << 10)
 #define LARGE_BLOCK_SIZE ((size_t)1 << 20)
 #define LARGE_RING_SIZE  ((size_t)64 << 20)
 
 /*
- * The kernel hands out a block after a time, however little it holds. For packets that arrive
- * slowly, spare blocks are therefore added to those for the bytes: as many as the kernel hands out
- * in the time for which packets may wait. More spare blocks show packets earlier, but cost more
- * memory: there are as many as for the bytes, between these limits.
+ * The kernel hands out a block after a timeout, even if it holds few packets. For packets that
+ * arrive slowly, spare blocks are therefore added to the blocks that `size` demands: as many as the
+ * kernel hands out in the time for which packets may wait. With more spare blocks the timeout is
+ * shorter, so packets are seen earlier, but the ring needs more memory. There are as many spare
+ * blocks as other blocks, within these limits.
  */
 #define WAITING_MS 60000
 #define SPARE_MIN  60
 #define SPARE_MAX  600
 
-/* Blocks whose packets are judged at once: few of all blocks. */
+/* At most this many blocks are read before they are returned to the kernel: a small share of all
+   blocks. */
 #define HELD_MAX 8
 
 #define TAG_SIZE       4
@@ -68,7 +68,8 @@ static bool set_ring_option(const struct ring *ring, int option, int value) {
     return setsockopt(ring->socket, SOL_PACKET, option, &value, sizeof value) == 0;
 }
 
-/* Opens the socket. With a protocol, it would receive from every interface until it is bound. */
+/* Opens the socket without a protocol. With one, it would receive from every interface until it is
+   bound. */
 static bool open_socket(struct ring *ring) {
     ring->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (ring->socket >= 0)
@@ -80,8 +81,8 @@ static bool open_socket(struct ring *ring) {
     return fail_ring(ring, errno == EAFNOSUPPORT ? "this kernel has no packet sockets: " : "");
 }
 
-/* Selects TPACKET_V3 and the virtio header. A kernel without the latter reports that a sum is left
-   to the card, but not which. */
+/* Selects TPACKET_V3 and the virtio header. A kernel without that header reports that a sum is left
+   to the network card, but not which sum. */
 static bool set_version(struct ring *ring) {
     if (!set_ring_option(ring, PACKET_VERSION, TPACKET_V3))
         return fail_ring(ring, "this kernel has no TPACKET_V3: ");
@@ -100,7 +101,7 @@ static size_t spare_blocks(size_t full) {
     return most > SPARE_MIN ? most : SPARE_MIN;
 }
 
-/* Maps the ring. One more block is needed: the one that the kernel has open. */
+/* Maps the ring. It needs one block more, the one that the kernel is filling. */
 static bool map_ring(struct ring *ring, size_t size) {
     const size_t block = size < LARGE_RING_SIZE ? BLOCK_SIZE : LARGE_BLOCK_SIZE;
     const size_t full = (size + block - 1) / block, spare = spare_blocks(full);
@@ -134,7 +135,8 @@ static bool attach_none(struct ring *ring) {
     return attach_filter(ring, &(struct sock_fprog){.len = 1, .filter = &none});
 }
 
-/* Attaches the filter, or detaches attach_none()'s if there is none: packets now arrive. */
+/* Attaches the filter, or, if `filter` is NULL, only detaches the filter of attach_none(). From now
+   on, packets arrive. */
 static bool attach_wanted(struct ring *ring, const struct sock_fprog *filter) {
     const int unused = 0;
     if (filter)
@@ -162,7 +164,8 @@ static bool find_interface_index(struct ring *ring, int *index) {
     return *index || ring->is_any || fail_ring(ring, "");
 }
 
-/* Creates a fanout group with a number that the kernel chooses; false with errno set. */
+/* Creates a fanout group with a number that the kernel chooses. Returns false with errno set on
+   failure. */
 static bool begin_group(struct ring *ring) {
     const int kind = PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_UNIQUEID;
     socklen_t size = sizeof ring->group;
@@ -218,8 +221,9 @@ bool ring_open(struct ring *ring, const char *name, const struct ring_options *o
 }
 
 /*
- * Opens and closes a packet socket, at which the kernel waits for packets that other CPUs process:
- * while a ring joins its group, such a packet may still reach the ring as if it were in no group.
+ * Opens and closes a packet socket: on closing, the kernel waits for packets that other CPUs are
+ * processing. While a ring joins its group, such a packet may still reach the ring as if it were in
+ * no group.
  */
 void ring_await_joined(void) {
     const int unused = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
@@ -246,7 +250,7 @@ static struct tpacket_hdr_v1 *block_head(const struct ring *ring, unsigned numbe
     return &((struct tpacket_block_desc *)block)->hdr.bh1;
 }
 
-/* Returns the head of the block after those that are held. */
+/* Returns the head of the block after the blocks that are held. */
 static const struct tpacket_hdr_v1 *next_head(const struct ring *ring) {
     return block_head(ring, ring->block + ring->held);
 }
@@ -263,8 +267,8 @@ static bool begin_block(struct ring *ring) {
     return true;
 }
 
-/* Returns a block to the kernel, which sets the number of packets when it opens the block: until
-   then the number is 0. */
+/* Returns a block to the kernel. Sets its number of packets to 0, as ring_has_rest() may read the
+   number before the kernel opens the block. */
 static void release_block(struct ring *ring) {
     struct tpacket_hdr_v1 *head = block_head(ring, ring->block);
     head->num_pkts = 0;
@@ -295,8 +299,8 @@ static uint32_t packet_flags(const struct tpacket3_hdr *head, bool sent) {
     return flags;
 }
 
-/* Adds what the virtio header before the frame says: where sums start, and whether the frame will
-   be segmented. */
+/* Adds the contents of the virtio header before the frame: where sums start, and whether the frame
+   will be segmented. */
 static void add_vnet(struct carry_capture_packet *packet) {
     struct virtio_net_hdr vnet;
     memcpy(&vnet, packet->data - sizeof vnet, sizeof vnet);
@@ -320,8 +324,8 @@ static void prepend_bytes(struct carry_capture_packet *packet, uint32_t size) {
     }
 }
 
-/* Restores the outermost VLAN tag, which the kernel removes from frames. Room for it was reserved
-   before them. */
+/* Restores the outermost VLAN tag, which the kernel removes from frames. Room for the tag was
+   reserved before each frame. */
 static void restore_vlan_tag(struct carry_capture_packet *packet, const struct tpacket3_hdr *head) {
     const uint32_t status = head->tp_status;
     const uint16_t type = status & TP_STATUS_VLAN_TPID_VALID ? head->hv1.tp_vlan_tpid : ETH_P_8021Q;
@@ -342,7 +346,8 @@ static bool is_ip(const struct sockaddr_ll *address) {
     return address->sll_protocol == htons(ETH_P_IP) || address->sll_protocol == htons(ETH_P_IPV6);
 }
 
-/* Skips the header of other links. The kernel knows where the packet begins, and its protocol. */
+/* Skips the link header of links other than Ethernet. The kernel reports where the packet begins,
+   and its protocol. */
 static void skip_link_header(struct carry_capture_packet *packet, const struct tpacket3_hdr *head) {
     uint32_t size = (uint32_t)head->tp_net - head->tp_mac;
     packet->linktype = is_ip(link_address(head)) ? RING_LINKTYPE_RAW : RING_LINKTYPE_OTHER;
@@ -371,7 +376,8 @@ static void describe_packet(const struct ring *ring, const struct tpacket3_hdr *
         skip_link_header(packet, head);
 }
 
-/* Checks for packets that a loopback interface sends: it receives them too, and once is enough. */
+/* Checks whether a loopback interface sends the packet. The interface also receives the packet, and
+ * judging it once is enough. */
 static bool is_repeated(const struct sockaddr_ll *address) {
     return address->sll_hatype == ARPHRD_LOOPBACK && address->sll_pkttype == PACKET_OUTGOING;
 }
@@ -397,7 +403,8 @@ void ring_stop(struct ring *ring) {
     attach_none(ring);
 }
 
-/* Checks the number of packets, which the kernel counts while it fills a block. */
+/* Checks the number of packets in the next block, which the kernel updates while it fills the
+   block. */
 bool ring_has_rest(const struct ring *ring) {
     return __atomic_load_n(&next_head(ring)->num_pkts, __ATOMIC_ACQUIRE) != 0;
 }
@@ -406,7 +413,7 @@ uint64_t ring_drops(struct ring *ring) {
     struct tpacket_stats_v3 since = {0};
     socklen_t size = sizeof since;
     if (getsockopt(ring->socket, SOL_PACKET, PACKET_STATISTICS, &since, &size) == 0)
-        ring->drops += since.tp_drops; /* since the last call */
+        ring->drops += since.tp_drops; /* dropped since the last call */
     return ring->drops;
 }
 
@@ -415,7 +422,7 @@ uint64_t ring_drops(struct ring *ring) {
 void ring_update_link(struct ring *ring) {
     int error = 0;
     socklen_t size = sizeof error;
-    getsockopt(ring->socket, SOL_SOCKET, SO_ERROR, &error, &size); /* this also clears it */
+    getsockopt(ring->socket, SOL_SOCKET, SO_ERROR, &error, &size); /* this also clears the error */
     if (is_up(ring) || ring->is_down)
         return;
     ring->is_down = true;
@@ -424,8 +431,11 @@ void ring_update_link(struct ring *ring) {
     report_state(ring, ring->index ? "is down" : "is gone");
 }
 
-/* Checks whether the interface is back. A bound socket returns with its interface. To a new
-   interface of that name it must be bound again; a socket that shares packets cannot be. */
+/*
+ * Checks whether the interface is back. A socket that is bound to the same interface works again.
+ * If a new interface has the name, the socket must be bound again, which is impossible for a socket
+ * that shares packets.
+ */
 static bool is_back(struct ring *ring) {
     const int index = (int)if_nametoindex(ring->name);
     if (!index || (index != ring->index && ring->is_shared))

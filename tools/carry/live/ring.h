@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads packets of an interface, with what the kernel knows of their checksums, from a packet
- * socket whose ring the kernel fills block by block (packet(7), TPACKET_V3). Packets are not
- * copied.
+ * Reads packets of an interface, with the kernel's information about their checksums, from a packet
+ * socket. The kernel fills the socket's ring block by block (packet(7), TPACKET_V3). Packets are
+ * not copied.
  *
  *     do {
  *         for (count = 0; count < BATCH && ring_next(&ring, &packets[count]); count++)
@@ -22,8 +22,9 @@
 /* Names all interfaces of the network namespace, including later ones. */
 #define RING_ANY "any"
 
-/* Link types of packets: Ethernet, also for loopback; on all other interfaces, raw IP, or for
-   packets that are not judged, the registry's first number for private use. */
+/* Link types of packets. Loopback interfaces are Ethernet, too. IP packets of all other interfaces
+   are raw IP; their other packets are not judged, and have the registry's first number for private
+   use. */
 #define RING_LINKTYPE_ETHERNET 1
 #define RING_LINKTYPE_RAW      101
 #define RING_LINKTYPE_OTHER    147
@@ -34,7 +35,7 @@ struct ring_options {
     size_t size; /* bytes of packets that may wait */
     bool promiscuous;
     bool is_shared;           /* other rings share the packets */
-    const struct ring *first; /* the first of these rings; NULL: this one */
+    const struct ring *first; /* the first ring of the group; NULL: this ring */
 };
 
 struct ring {
@@ -43,11 +44,11 @@ struct ring {
     bool promiscuous;
     bool is_shared; /* shares packets with the other rings of a fanout group */
     int group;      /* number of the group */
-    bool is_first;  /* the first of these rings: only it prints messages */
+    bool is_first;  /* the first ring of its group: only it reports states that are not failures */
     bool has_vnet;  /* the kernel says where checksums start */
     int socket;     /* -1: not open */
     int index;      /* of the interface; 0: any, or it has disappeared */
-    bool is_down;   /* it has disappeared or is down: no packets arrive */
+    bool is_down;   /* the interface has disappeared or is down: no packets arrive */
     uint8_t *blocks;
     size_t block_size;
     unsigned blocks_count;
@@ -59,38 +60,39 @@ struct ring {
 };
 
 struct ring_packet {
-    struct carry_capture_packet packet; /* has no number; its bytes are valid until
-                                           ring_release() */
+    struct carry_capture_packet packet; /* has no number; valid until ring_release() */
     int interface;                      /* the system's index */
     const char *name;                   /* of the interface; NULL: the ring's name is RING_ANY */
 };
 
-/* Opens a ring; no packet arrives before ring_start(). False after a message. Call ring_close()
-   even then. */
+/* Opens a ring; no packet arrives before ring_start(). Returns false after a message on failure;
+   call ring_close() even then. */
 bool ring_open(struct ring *ring, const char *name, const struct ring_options *options);
 void ring_close(struct ring *ring);
 
-/* Makes sure that no packet reaches two of the rings that share packets. Call it between
-   ring_open() of all of them and ring_start() of the first. */
+/* Ensures that no packet reaches two of the rings that share packets. Call it between ring_open()
+   of all of them and ring_start() of the first. */
 void ring_await_joined(void);
 
-/* Lets packets arrive that pass the filter (NULL: all). False after a message. */
+/* Lets packets arrive: those that pass the filter, or all if `filter` is NULL. Returns false after
+   a message on failure. */
 bool ring_start(struct ring *ring, const struct sock_fprog *filter);
 
 /*
  * Returns the next packet; false if the kernel has handed out no more. The kernel hands out a block
- * when it is full or was open for a time, a second at most. Also returns false if so many blocks
- * are read that some must be released.
+ * when it is full, or after a timeout of at most a second. Also returns false if ring_release()
+ * must first return the blocks that were read.
  */
 bool ring_next(struct ring *ring, struct ring_packet *packet);
 
-/* Gives the blocks that were read back to the kernel; false if there are none. */
+/* Returns to the kernel the blocks that were read; false if there are none. */
 bool ring_release(struct ring *ring);
 
 /* Stops the arrival of packets. */
 void ring_stop(struct ring *ring);
 
-/* Returns true if the current block has packets that ring_next() may not return yet. */
+/* Checks whether the block that the kernel is filling has packets, which ring_next() does not
+ * return yet. */
 bool ring_has_rest(const struct ring *ring);
 
 /* Returns how many packets arrived while the ring was full, since it was opened. Always call it

@@ -36,7 +36,7 @@ struct server {
     int socket;
     server_page *page;
     void *context;
-    int64_t accepts_from; /* after descriptors ran out: when it accepts again */
+    int64_t accepts_from; /* when the server accepts again, after descriptors ran out */
     struct connection connections[SERVER_CONNECTIONS];
 };
 
@@ -97,8 +97,10 @@ static int open_listener(const char *where) {
 
 struct server *server_open(const char *where, server_page *page, void *context) {
     struct server *server = calloc(1, sizeof *server);
-    if (!server)
+    if (!server) {
+        command_error("%s", strerror(ENOMEM));
         return NULL;
+    }
     *server = (struct server){.socket = open_listener(where), .page = page, .context = context};
     for (unsigned i = 0; i < SERVER_CONNECTIONS; i++)
         server->connections[i].socket = -1;
@@ -133,7 +135,7 @@ static struct connection *find_free(struct server *server) {
     return NULL;
 }
 
-/* Returns the connection that has been idle longest; NULL if there are none. */
+/* Returns the connection that has been idle longest; NULL if there are no connections. */
 static struct connection *find_idle_longest(struct server *server) {
     struct connection *found = NULL;
     for (unsigned i = 0; i < SERVER_CONNECTIONS; i++) {
@@ -149,8 +151,9 @@ static bool is_out_of_descriptors(void) {
 }
 
 /*
- * Accepts one connection at a time, so that ready ones are served before another replaces them. The
- * one that has been idle longest gives up its place or its descriptor if no other is left.
+ * Accepts one connection at a time, so that connections that are ready are served before a new one
+ * replaces them. If there is no free place or descriptor, closes the connection that has been idle
+ * longest.
  */
 static void accept_one(struct server *server) {
     struct connection *place = find_free(server), *idle = find_idle_longest(server);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serves one page by HTTP from a loop around poll() that has other work. Clients cannot make it
- * wait or use more memory: connections are few, and a new one replaces the one that has been idle
- * longest.
+ * Serves one page over HTTP, from a poll() loop that also has other work. Clients cannot make the
+ * loop wait or use more memory: connections are few, and a new one beyond the limit replaces the
+ * one that has been idle longest.
  */
 #ifndef CARRY_TOOLS_LIVE_SERVER_H
 #define CARRY_TOOLS_LIVE_SERVER_H
@@ -16,15 +16,15 @@
 
 struct server;
 
-/* Prints the page. */
+/* Prints the page that the server serves. */
 typedef void server_page(void *context, FILE *out);
 
-/* Listens at `where`: "[ADDRESS:]PORT", with a numeric address, for IPv6 in brackets. NULL after a
-   message. */
+/* Listens at `where`: "[ADDRESS:]PORT", with a numeric address, which is in brackets if it is an
+   IPv6 address. Returns NULL after a message on failure. */
 struct server *server_open(const char *where, server_page *page, void *context);
 void server_close(struct server *server);
 
-/* Fills in what to wait for, at most SERVER_POLLS entries; returns their number, 0 if `server` is
+/* Fills in the entries for poll(), at most SERVER_POLLS. Returns their number; 0 if `server` is
    NULL. */
 unsigned server_polls(struct server *server, struct pollfd *polls);
 

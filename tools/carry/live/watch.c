@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "live/watch.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "common/command.h"
 #include "live/live_filter.h"
 #include "live/live_findings.h"
 #include "live/live_threads.h"
@@ -15,7 +17,8 @@
 /* Interval between checks for an interface that has disappeared. */
 #define RECHECK_MS 500
 
-/* Interval and number of checks for the last block: ten times as long as it may take. */
+/* Interval and number of checks for the last block: in all, ten times as long as the kernel may
+   need. */
 #define MOMENT_NS    10000000
 #define LAST_MOMENTS 1000
 
@@ -72,7 +75,7 @@ static struct side *find_side(struct watch *watch, const struct ring_packet *pac
 
 /* --- Packets --- */
 
-/* Returns how many of `count` packets are still wanted, and numbers them from *first on. */
+/* Returns how many of `count` packets are still wanted. Sets *first to the first one's number. */
 static size_t take_numbers(struct live *live, size_t count, uint64_t *first) {
     const uint64_t before = atomic_fetch_add(&live->packets, count);
     const uint64_t wanted = live->options.packets;
@@ -139,7 +142,7 @@ static void write_batch(const struct watch *watch, size_t count) {
     packet_file_unlock(live->file);
 }
 
-/* Judges the gathered packets; false once no more are wanted. */
+/* Judges the gathered packets; false once no more are wanted, or after a failure. */
 static bool judge_gathered(struct watch *watch, size_t gathered) {
     struct live *live = watch->live;
     uint64_t first;
@@ -148,7 +151,7 @@ static bool judge_gathered(struct watch *watch, size_t gathered) {
     const int code = sort_into_sides(watch, count, first) ? judge_sides(watch) : CARRY_ERROR_MEMORY;
     pthread_mutex_unlock(&watch->lock);
     const bool is_last = first + count > live->options.packets;
-    if (is_last) /* before a reader of the output makes it wait */
+    if (is_last) /* before a reader of the output delays this thread */
         threads_notify(live->end_event);
     findings_show(watch);
     if (code != CARRY_OK)
@@ -206,9 +209,9 @@ static bool any_rest(const struct watch *watch) {
 
 /*
  * Judges the packets that had arrived when the end was requested; the ring limits their number.
- * When the ring is stopped, the kernel may still be processing a packet, and hands out the last
- * block when its time is over. The thread does not wait forever, as the kernel may not do so on a
- * machine that was suspended.
+ * When the ring is stopped, the kernel may still be processing a packet, and it hands out the last
+ * block only after that block's timeout. The thread does not wait forever, as the kernel may not
+ * hand out the block on a machine that was suspended.
  */
 static void judge_rest(struct watch *watch) {
     const struct timespec moment = {.tv_nsec = MOMENT_NS};
@@ -253,14 +256,20 @@ void watch_end(struct watch *watch) {
         carry_capture_checker_end(watch->sides[i]->checker);
 }
 
-bool watch_open(struct watch *watch, struct live *live, const struct watch *first) {
-    const struct live_options *options = &live->options;
-    *watch = (struct watch){.live = live, .lock = PTHREAD_MUTEX_INITIALIZER};
+static bool allocate_batch(struct watch *watch) {
     watch->packets = calloc(WATCH_BATCH, sizeof *watch->packets);
     watch->packet_sides = calloc(WATCH_BATCH, sizeof *watch->packet_sides);
     watch->sorted = calloc(WATCH_BATCH, sizeof *watch->sorted);
-    if (!watch->packets || !watch->packet_sides || !watch->sorted)
+    return watch->packets && watch->packet_sides && watch->sorted;
+}
+
+bool watch_open(struct watch *watch, struct live *live, const struct watch *first) {
+    const struct live_options *options = &live->options;
+    *watch = (struct watch){.live = live, .lock = PTHREAD_MUTEX_INITIALIZER};
+    if (!allocate_batch(watch)) {
+        command_error("%s", strerror(ENOMEM));
         return false;
+    }
     for (unsigned i = 0; i < options->interfaces_count; i++) {
         const struct ring_options own = {
             .size = (size_t)(options->ring_kib << 10) / options->threads,

@@ -79,8 +79,8 @@ static bool contains_address(const struct dl_phdr_info *info, uintptr_t address)
     return false;
 }
 
-/* Adds an object of the list. The first object is the program: musl gives its name, glibc an empty
- * one. */
+/* Adds an object of the list if it is the program, has a name of the library, or contains the
+ * tested library. The first object is the program: musl gives its name, glibc an empty one. */
 static int add_file(struct dl_phdr_info *info, size_t size, void *context) {
     struct list *list = context;
     const bool is_program = list->count == 0;

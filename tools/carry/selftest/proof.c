@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compares the code of kernels in memory with the rows of proof/kernels/proven.def, by digests of
- * canonical bytes. proof/kernels/digest.py describes both.
+ * canonical bytes. proof/kernels/digest.py describes the canonical bytes and the digests.
  */
 #include "selftest/proof.h"
 
@@ -16,8 +16,8 @@
 
 #define NAME_SIZE 64
 
-/* The bits of a little-endian word that a linker fills in, and the bytes that a unit of their value
- * stands for. */
+/* The bits of a little-endian word that a linker fills in, and how many bytes one unit of their
+ * value means. */
 #define WORD   0xffffffff, 1
 #define BRANCH 0x03ffffff, 4
 
@@ -71,7 +71,7 @@ static void function_name(char name[NAME_SIZE], const struct carry_kernel_code *
     snprintf(name, NAME_SIZE, "carry_%s_%s", code->form, code->kernel);
 }
 
-/* Returns whether a function of the library starts at `start`. */
+/* Returns whether the library's function of this name starts at `start`. */
 static bool starts_at(const struct proof *proof, const char *function, const void *start) {
     char name[NAME_SIZE];
     for (size_t i = 0; i < proof->count; i++) {

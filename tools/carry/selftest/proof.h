@@ -7,7 +7,7 @@
 #include "selftest/selftest_report.h"
 
 enum proof_state {
-    PROOF_NONE,      /* this function was not proven, on this architecture */
+    PROOF_NONE,      /* the function was not proven on this architecture */
     PROOF_DIFFERENT, /* its code differs from the proven code */
     PROOF_PROVEN,
     PROOF_STATES
@@ -28,8 +28,8 @@ struct proof {
     size_t states[PROOF_STATES]; /* the number of rows in each state */
 };
 
-/* Compares all kernels of the library, also those that this CPU cannot run. Returns false if the
- * tool was built without libmd, as that computes digests. */
+/* Compares all kernels of the library, including those that this CPU cannot run. Returns false if
+ * the tool was built without libmd, which computes digests. */
 bool proof_compare(const struct library *library, struct proof *proof);
 
 /* Compares the kernels, and prints a report. Returns the exit status. */

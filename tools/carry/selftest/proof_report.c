@@ -19,7 +19,7 @@ static bool is_all_proven(const struct proof *proof) {
     return proof->states[PROOF_PROVEN] == proof->count;
 }
 
-/* --- For people --- */
+/* --- As text --- */
 
 static void print_proof_row(const struct proof_row *row) {
     static const enum colour colours[PROOF_STATES] = {
@@ -56,7 +56,7 @@ static void print_proof_text(const struct report_head *head, const struct proof 
     print_proof_end(proof);
 }
 
-/* --- For programs --- */
+/* --- As JSON --- */
 
 static json_t *proof_row_json(const struct proof_row *row) {
     return json_pack("{s:s, s:s, s:s, s:o, s:s?}", "function", row->code.form, "variant",

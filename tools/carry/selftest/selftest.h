@@ -13,7 +13,7 @@
 
 /* A test of a kernel or a function. */
 struct selftest_row {
-    const char *function;          /* "sum" */
+    const char *function;          /* such as "sum" */
     const char *variant;           /* the kernel, or the part of the function */
     const char *missing;           /* NULL; or a feature that the CPU lacks: the row does not run */
     char note[SELFTEST_NOTE_SIZE]; /* information for the user, or "" */
@@ -34,17 +34,17 @@ struct selftest {
 struct selftest_row *selftest_add(struct selftest *test, const char *function, const char *variant,
                                   void (*run)(struct selftest_row *row));
 
-/* Restarts the random numbers, and calls `body` with the row. A fault in it makes the row wrong. */
+/* Restarts the random numbers, and calls `body` with the row. A fault in `body` makes the row
+ * wrong. */
 void selftest_guard(struct selftest_row *row, void (*body)(void *row));
 
 /* Adds the verdict of the check named `check` to the verdict of the row. */
 void selftest_judge(struct selftest_row *row, const char *check, const struct verdict *verdict);
 
-/* How much the checks try. */
 extern const struct effort selftest_effort;
 
-/* Append the rows of all kernels, and of packets. For the tool's own library only, append those of
- * functions made at run time, and of patched calls. */
+/* Append the rows of all kernels, of packets, of functions made at run time, and of patched calls.
+ * The last two are for the tool's own library only. */
 void selftest_add_kernels(struct selftest *test);
 void selftest_add_packets(struct selftest *test);
 void selftest_add_jit(struct selftest *test);

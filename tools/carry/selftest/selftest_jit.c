@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests functions made at run time. Compares those for packets with the library's functions. */
+/* Tests functions made at run time: sums, and functions for packets. */
 #include "harness/check_jit_packet.h"
 #include "harness/check_jit_sum.h"
 #include "harness/rng.h"

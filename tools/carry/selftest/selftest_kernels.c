@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests all kernels that this CPU can run: directly, and through the functions that choose them. */
+/* Tests all kernels that this CPU can run: directly, and, except kernels that sum and copy, through
+   the functions that call the chosen kernel. */
 #include <string.h>
 
 #include "harness/check_copies.h"

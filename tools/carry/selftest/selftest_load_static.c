@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For the static tool, which cannot load libraries. */
+/* Replaces selftest_load.c in the static tool, which cannot load libraries. */
 #include "selftest/library.h"
 
 bool library_load(struct library *library, const char *path, const char **problem) {

@@ -44,13 +44,14 @@ static size_t judge_sample(const struct library *library, const struct frame *fr
     return library->carry_packet_check(&view, NULL, sums, CARRY_PACKET_SUMS_MAX);
 }
 
-/* Returns whether a sum is wrong; by chance it may be a partial sum of transmit offload. */
+/* Returns whether the library finds a sum wrong: bad or, if the sum happens to look like one of
+ * transmit offload, partial. */
 static bool is_wrong_sum(const struct carry_packet_sum *sum) {
     return sum->verdict == CARRY_VERDICT_BAD || sum->verdict == CARRY_VERDICT_PARTIAL;
 }
 
-/* Returns whether the library finds all sums of a packet: all are good, or, if not `good`, all
- * except the sum that covers the payload. */
+/* Returns whether the library finds each sum of a packet, and judges it good. Unless `good`, the
+ * sum that covers the payload must be wrong instead, with the right sum `expected`. */
 static bool has_verdicts(const struct library *library, const struct sample *sample, bool good,
                          uint32_t expected) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
@@ -69,8 +70,8 @@ static bool fail_sample(struct selftest_row *row, const struct sample *sample, c
                         sample->payload);
 }
 
-/* Returns whether a changed bit of the payload, if any, makes the sum bad, and the oracle's sum
- * expected. */
+/* Returns whether a changed bit of the payload makes the sum wrong, with the oracle's sum as the
+ * expected value; true if there is no payload. */
 static bool damaged_is_bad(struct selftest_row *row, const struct sample *sample) {
     uint8_t *bytes = sample->frame->bytes + sample->transport + sample->header_size;
     const uint32_t stored = get16(sample->frame, sample->field);

@@ -42,7 +42,7 @@ static bool commit_step(struct selftest_row *row, uint32_t (*function)(uint32_t)
     return calls_go_to(row, function);
 }
 
-/* Returns why calls stayed unpatched after a commit; NULL if there are none. */
+/* Returns why calls stayed unpatched after a commit; NULL if no call did. */
 static const char *unpatched_reason(const struct carry_patch_counts *stats) {
     for (int i = 0; i < CARRY_PATCH_REASONS; i++)
         if (i != CARRY_PATCH_NOT_ASKED && stats->unpatched[i])

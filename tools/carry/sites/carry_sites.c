@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* carry sites: lists and checks the sites of a program, in a file or in a process. */
+/* Implements carry sites: lists and checks the sites of a program, in a file or in a process. */
 #include "sites/carry_sites.h"
 
 #include <getopt.h>

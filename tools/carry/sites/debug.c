@@ -13,7 +13,7 @@
 
 /* --- Links to the debug file --- */
 
-/* Reads a section .gnu_debuglink: a name without a folder, then the CRC, aligned. */
+/* Reads a section .gnu_debuglink: a name without a folder, then the CRC, aligned to four bytes. */
 static void read_debug_name(struct debug_link *link, const Elf_Data *data) {
     const uint8_t *bytes = data->d_buf;
     size_t length = bytes ? strnlen(data->d_buf, data->d_size) : 0;
@@ -91,7 +91,7 @@ char *debug_link_place(const struct debug_link *link, const char *root, const ch
 
 /* --- Verification --- */
 
-/* Continues the CRC of Ethernet (IEEE 802.3, 3.2.9), the same as that of zlib's crc32(). */
+/* Continues the CRC of Ethernet (IEEE 802.3, 3.2.9), which zlib's crc32() also computes. */
 static uint32_t crc_of(uint32_t crc, const uint8_t *bytes, size_t size) {
     static uint32_t table[256];
     for (uint32_t i = 0; !table[255] && i < 256; i++) {

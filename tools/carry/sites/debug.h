@@ -16,7 +16,7 @@
 #define DEBUG_NAME_SIZE     256
 #define DEBUG_BUILD_ID_SIZE 64
 
-/* How a file identifies its debug file. */
+/* The properties by which a file identifies its debug file. */
 struct debug_link {
     char name[DEBUG_NAME_SIZE]; /* in .gnu_debuglink, or "" */
     uint32_t crc;               /* of the debug file that has this name */
@@ -28,9 +28,9 @@ struct debug_link {
 void debug_link_read(struct debug_link *link, Elf_Scn *section, const char *name);
 
 /*
- * Returns the path at `index`, below DEBUG_PLACES, where the debug file of the file at `path` may
- * be, or NULL if the link does not name this place. `root` precedes all paths. The caller frees the
- * result.
+ * Returns the path of place `index`, which is less than DEBUG_PLACES: the debug file of the file at
+ * `path` may be there. Returns NULL if the link does not name this place. `root` precedes all
+ * paths. The caller frees the result.
  */
 #define DEBUG_PLACES 4
 char *debug_link_place(const struct debug_link *link, const char *root, const char *path,

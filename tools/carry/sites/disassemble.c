@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Replaces the number before "(%rip)", or at the end. */
+/* Replaces the number before "(%rip)", or the number at the end of the text. */
 void disassemble_name_target(char text[INSTRUCTION_TEXT], const char *name) {
     char named[INSTRUCTION_TEXT];
     char *end = strstr(text, "(%rip)");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Disassembles instructions of x86-64, and those of AArch64 that occur in sites. */
+/* Disassembles instructions of x86-64, and the instructions of AArch64 that occur in sites. */
 #ifndef CARRY_TOOLS_SITES_DISASSEMBLE_H
 #define CARRY_TOOLS_SITES_DISASSEMBLE_H
 
@@ -18,15 +18,15 @@ struct instruction {
     bool moves; /* the library can move it, as the first instruction of an alternative */
 };
 
-/* Reads the first instruction of `bytes`; returns false if the bytes are no instruction. */
+/* Reads the first instruction of `bytes`; returns false if the bytes are not an instruction. */
 typedef bool disassemble_fn(const uint8_t *bytes, size_t size, uint64_t address,
                             struct instruction *instruction);
 disassemble_fn disassemble_x86_64, disassemble_aarch64;
 
 /*
- * Writes the first instruction as text; "(bad)" if the bytes are no instruction. x86-64: AT&T
- * syntax, NOPs of all lengths are "nop". AArch64: only NOP and branches have names, other
- * instructions are data (.inst).
+ * Writes the first instruction as text; "(bad)" if the bytes are not an instruction. On x86-64, the
+ * text has AT&T syntax, and NOPs of all lengths are "nop". On AArch64, only NOP, branches, ADR and
+ * ADRP have names; other instructions are data (.inst).
  */
 typedef void disassemble_text_fn(const uint8_t *bytes, size_t size, uint64_t address,
                                  char text[INSTRUCTION_TEXT]);

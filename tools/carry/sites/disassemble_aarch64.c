@@ -16,7 +16,8 @@
 /* The operands before an offset. */
 enum form { ALONE, CONDITION, REGISTER, BIT, ADDRESS };
 
-/* Instructions that contain an offset, counted in instructions: `bits` bits from bit `at` on. */
+/* Instructions that contain an offset in `bits` bits from bit `at` on. The offset counts
+ * instructions; for ADDRESS, it lacks its lowest two bits. */
 static const struct row {
     uint32_t mask, value;
     const char *name;
@@ -58,8 +59,8 @@ static uint64_t row_target(const struct row *row, uint32_t word, uint64_t addres
                       : address + whole;
 }
 
-/* Returns whether a word may be an instruction. Of the sixteen groups (bits 28 to 25), three and
- * half of the first are unallocated. */
+/* Returns whether a word may be an instruction. Of the sixteen groups (bits 28 to 25), two are
+ * unallocated, and half of group 0. */
 static bool is_allocated(uint32_t word) {
     const unsigned group = word >> 25 & 15;
     return group != 1 && group != 3 && (group || word >> 31);

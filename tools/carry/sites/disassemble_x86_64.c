@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Disassembles instructions of x86-64 by Zydis. */
+/* Disassembles instructions of x86-64 with Zydis. */
 #include "sites/disassemble.h"
 
 #include <Zydis/Zydis.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads ELF files by libelf, which decodes tables in any byte order. This file bounds memory and
- * time: parts of a valid file do not overlap, so sections together, and loads together, may not be
- * larger than the file.
+ * time: parts of a valid file do not overlap, so neither the sections nor the loads may be larger
+ * in total than the file.
  */
 #include "sites/object.h"
 
@@ -157,7 +157,7 @@ static bool find_loads(struct object *object, char *problem) {
 
 /* --- Symbols --- */
 
-/* The longest name of a symbol: those of templates are long. */
+/* The longest name of a symbol: names of templates are long. */
 #define NAME_MAX_BYTES 4096
 
 static int by_address(const void *a, const void *b) {
@@ -364,7 +364,7 @@ static bool check_section(const struct object *object, const GElf_Shdr *header, 
     return header->sh_type != SHT_STRTAB || check_names(object, header, problem);
 }
 
-/* The table of all symbols, if there is one; otherwise that of the dynamic linker. */
+/* The table of all symbols, if there is one; otherwise the table of the dynamic linker. */
 struct symbols_table {
     Elf_Scn *section;
     GElf_Shdr header;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads an ELF file for a machine that has sites: its loads, its symbols, and the records of its
- * sites. No content of a file is trusted. Addresses are those of the file plus `bias`, the distance
- * by which a process moved the object.
+ * sites. No content of a file is trusted. Addresses are the addresses in the file plus `bias`, the
+ * distance by which a process moved the object.
  */
 #ifndef CARRY_TOOLS_SITES_OBJECT_H
 #define CARRY_TOOLS_SITES_OBJECT_H
@@ -16,7 +16,7 @@ struct object_load {
     uint64_t address;
     uint64_t size;       /* in memory */
     uint64_t offset;     /* in the file */
-    uint64_t file_bytes; /* the bytes after these are zero */
+    uint64_t file_bytes; /* bytes that are in the file; the others of `size` are zero */
     bool executable;
 };
 
@@ -51,31 +51,34 @@ struct object {
     uint64_t bias;
     struct object_load *loads;
     size_t loads_count;
-    struct object_symbol *symbols; /* by address */
+    struct object_symbol *symbols; /* sorted by address */
     size_t symbols_count;
-    struct object_relocation *relocations; /* by address */
+    struct object_relocation *relocations; /* sorted by address */
     size_t relocations_count;
-    struct record *records; /* by the site's address, sites before bodies */
+    struct record *records; /* sorted by the site's address, sites before bodies */
     size_t records_count;
     uint64_t section; /* address of carry_sites; 0: there is none */
     uint64_t section_bytes;
     uint64_t headers_end; /* offset of the end of the program headers */
     bool is_guarded;      /* pages demand landing pads: BTI of AArch64 */
-    bool is_fixed; /* it is loaded where it was linked to, so instructions may contain addresses */
-    /* The sources of all members above. */
+    /* The object is loaded at the address that it was linked for, so instructions may contain
+     * addresses. */
+    bool is_fixed;
+    /* The file from which the members above are read. */
     int file;
     uint64_t size;
     struct Elf *elf;
-    struct object *debug; /* the object whose symbols these are, or NULL */
+    struct object *debug; /* the debug object that `symbols` are from, or NULL */
 };
 
 #define OBJECT_PROBLEM_SIZE 192
 
 /*
- * Opens the object in `file`. object_close() closes `file`; the caller keeps `path`. Returns NULL,
- * with a reason in `problem`, if the file is damaged, or is no ELF file that can have sites. A
- * stripped file gets the symbols of its debug file, if there is one beside `path` or in
- * /usr/lib/debug. Both paths are in the folder `root` ("": no other root).
+ * Opens the object in `file`. object_close() closes `file`, and so does a failure; the caller keeps
+ * `path`. Returns NULL, with a reason in `problem`, if the file is damaged, or is not an ELF file
+ * that can have sites, or if there is no memory. A stripped file gets the symbols of its debug
+ * file, if there is one beside `path`, in the folder .debug beside `path`, or in /usr/lib/debug.
+ * The folder `root` precedes these paths ("": no other root).
  */
 struct object *object_open(int file, const char *root, const char *path,
                            char problem[OBJECT_PROBLEM_SIZE]);
@@ -94,7 +97,8 @@ bool object_read(const struct object *object, uint64_t address, void *buffer, si
 const struct object_symbol *object_symbol_at(const struct object *object, uint64_t address,
                                              const char *prefix);
 
-/* Returns the symbol that contains `address`, or NULL. */
+/* Returns the symbol that contains `address`, or the nearest symbol before it if its size is
+ * unknown, or NULL. */
 const struct object_symbol *object_symbol_around(const struct object *object, uint64_t address);
 
 /* Returns the symbol with this name, or NULL. */

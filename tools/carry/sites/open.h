@@ -5,7 +5,8 @@
 
 #include "sites/program.h"
 
-/* Opens a file, or a process if `name` is a number. Returns an exit status, after a message. */
+/* Opens a file, or a process if `name` is a number. Returns STATUS_CLEAN, or another exit status
+ * after a message. */
 int program_open(struct program *program, const char *name);
 
 /* Opens the objects of process program->pid; see program_open(). */

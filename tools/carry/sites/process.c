@@ -87,7 +87,7 @@ static void add_objects(struct program *program, const struct process_map *map) 
 
 /*
  * Reads two variables of src/patch/ that show why sites of a process are unpatched. They are not
- * part of the interface, so they are found only if the library is not stripped.
+ * part of the interface, so they are found only if all symbols of the library are known.
  */
 static void read_state(struct program *program) {
     for (size_t i = 0; i < program->objects_count && !program->state_known; i++) {

@@ -110,8 +110,8 @@ bool program_holds(const struct program *program, const struct object *object) {
     return true;
 }
 
-/* Reads memory of the process: Linux returns 0 bytes once it has ended, and an error for unmapped
- * addresses. */
+/* Reads memory of the process: Linux returns 0 bytes once the process has ended, and an error for
+ * unmapped addresses. */
 bool program_has_ended(const struct program *program) {
     uint8_t byte;
     return program->pid && pread(program->memory, &byte, sizeof byte, 0) == 0;

@@ -13,7 +13,7 @@
 struct program {
     const char *name; /* as given: a path or a number */
     long pid;         /* 0: a file */
-    int memory;       /* of the process */
+    int memory;       /* descriptor of the memory of the process */
     char **paths;     /* of its objects */
     struct object **objects;
     size_t objects_count;
@@ -25,13 +25,14 @@ struct program {
     unsigned refusal; /* an enum carry_patch_reason */
 };
 
-/* Closes a program, also one that could not be opened. */
+/* Closes a program, even if it could not be opened. */
 void program_close(struct program *program);
 
-/* Adds an object; returns false without memory. `path`, or NULL, is freed with the program. */
+/* Adds an object; returns false if there is no memory. program_close() frees `path`, which may be
+ * NULL. */
 bool program_add(struct program *program, struct object *object, char *path);
 
-/* Sorts the bodies of all objects for program_bodies(); returns false without memory. */
+/* Sorts the bodies of all objects for program_bodies(); returns false if there is no memory. */
 bool program_collect_bodies(struct program *program);
 
 /* Reads memory of the process, or bytes of the file, at `address`; returns false if that fails. */
@@ -52,8 +53,8 @@ const struct object *program_object_of(const struct program *program, uint64_t a
 
 /*
  * Returns the number of bodies of a function, at most PROGRAM_BODIES_MAX, and sets `*first` to the
- * first of them. Compilers make copies of a function, each with a record of its body, but not more
- * than these.
+ * first of them. Compilers make copies of a function, each with a record of its body, but fewer
+ * copies than PROGRAM_BODIES_MAX.
  */
 #define PROGRAM_BODIES_MAX 64
 size_t program_bodies(const struct program *program, uint64_t function,

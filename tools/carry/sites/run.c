@@ -14,8 +14,8 @@ static void list_object(struct sites_report *report, const struct object *object
     }
 }
 
-/* The most repeated reads of sites, in all objects together: a second in total if each site is
- * wrong. */
+/* The limit of repeated reads, for all objects together. If each site is wrong, these reads take a
+ * second in total. */
 #define LOOKS_MAX 1000
 
 static void check_object(struct sites_report *report, const struct object *object) {

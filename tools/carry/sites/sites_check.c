@@ -13,7 +13,7 @@
 #define PAGE_BYTES      4096
 #define ATOMIC_BYTES    8 /* a store within an aligned block of this size is atomic */
 #define KEY_VALUE_BYTES 8
-#define SITE_LOOKS_MAX  100 /* one each millisecond */
+#define SITE_LOOKS_MAX  100 /* one per millisecond */
 
 /* The site that is checked, for FINDING(). */
 struct checked {
@@ -32,8 +32,9 @@ static const struct machine *machine_of_site(const struct checked *checked) {
 
 /* --- Instructions --- */
 
-/* Reports relative instructions of an alternative, with two exceptions: a call or jump at its
-   start, which the library moves, and an instruction whose target lies within the alternative. */
+/* Reports bytes of an alternative that are not instructions, and relative instructions, with two
+   exceptions: a call or jump at its start, which the library moves, and an instruction whose target
+   lies within the alternative. */
 static void check_relative(const struct checked *checked, const struct alternative *alternative,
                            int replaced) {
     static const char *const names[] = {"default", "replacement"};
@@ -259,12 +260,12 @@ static void check_unknown(const struct checked *checked) {
 
 /* --- Processes that commit during the check --- */
 
-/* Returns false while a process that is starting has not relocated the key. */
+/* Checks whether the key was relocated. A process that is starting may not have done that yet. */
 static bool is_relocated(const struct program *program, const struct site *site) {
     return !site_is_far(site) || program_object_of(program, site->value);
 }
 
-/* Returns whether the state of a site would be no finding if it lasted. A commit changes text
+/* Returns false if the state of a site would be a finding if it lasted. A commit changes text
  * before the key. */
 static bool is_sound(const struct program *program, const struct site *site) {
     bool other_target = site->state == SITE_DIRECT && site->value_known;
@@ -272,7 +273,8 @@ static bool is_sound(const struct program *program, const struct site *site) {
            !(other_target && site->target != site->value) && is_relocated(program, site);
 }
 
-/* Reads a site until it is sound, or SITE_LOOKS_MAX times: a fault lasts longer than a commit. */
+/* Reads a site. In a process, reads the site again while it is not sound, at most SITE_LOOKS_MAX
+ * times, and while the report has looks left: a fault lasts longer than a commit. */
 static void look_at_site(const struct checked *checked, struct site *site) {
     static const struct timespec pause = {0, 1000000};
     const struct program *program = checked->report->program;

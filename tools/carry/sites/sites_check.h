@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry sites --check`: reports what is wrong with the sites of an object. */
+/* Reports what is wrong with the sites of an object, for `carry sites --check`. */
 #ifndef CARRY_TOOLS_SITES_CHECK_H
 #define CARRY_TOOLS_SITES_CHECK_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Describes the sites of each architecture, by the table in its header of <carry/patch.h>: one row
- * of facts and functions, in one file. `carry sites` uses only these, so that it can examine
- * programs of architectures other than its own.
+ * Describes the sites of each architecture as <carry/patch/ARCHITECTURE.h> defines them: a row of
+ * facts and functions per architecture, each in a file of its own. `carry sites` uses only these
+ * rows, so that it can examine programs of architectures other than its own.
  *
  * The library writes the states of sites; these files read them, and share no code with the
  * library, so that each checks the other.
@@ -13,7 +13,7 @@
 #include "sites/disassemble.h"
 #include "sites/state.h"
 
-/* The most bytes to read of a text at once: to find a site, of a stub, and at the target of a
+/* The most bytes to read of a text at once: to find a site, to read a stub, and at the target of a
  * branch. */
 #define MACHINE_SCAN_BYTES    20
 #define MACHINE_STUB_BYTES    24
@@ -22,8 +22,8 @@
 /* The values that the instructions of a stub contain. */
 struct stub {
     uint64_t key;
-    uint64_t target; /* of a branch: where it jumps */
-    uint64_t back;   /* of a branch: where it returns */
+    uint64_t target; /* of a branch: where the stub jumps */
+    uint64_t back;   /* of a branch: where the stub returns */
     bool jumps_if_on;
 };
 
@@ -38,11 +38,11 @@ struct trace {
 struct machine {
     uint16_t elf;      /* e_machine */
     const char *name;  /* to display */
-    const char *arch;  /* as carry_cpu_arch() returns it */
+    const char *arch;  /* the name that carry_cpu_arch() returns */
     const char *reach; /* of a direct call, to display */
-    uint32_t relative; /* the type of a relocation that is an addend */
-    uint32_t absolute; /* the type of a relocation that is the address of a symbol plus an addend */
-    bool has_marks;    /* some symbols are no names: they mark text and data */
+    uint32_t relative; /* the type of a relocation whose value is the addend */
+    uint32_t absolute; /* the type of a relocation to a symbol's address plus the addend */
+    bool has_marks;    /* some symbols are not names: they mark text and data */
 
     uint8_t unit; /* addresses and lengths of instructions are multiples of it */
     uint8_t call_bytes;
@@ -50,8 +50,8 @@ struct machine {
     uint8_t entry_bytes;     /* 0: no entries */
     uint8_t call_stub_bytes; /* 0: no stubs */
     uint8_t branch_stub_bytes;
-    uint8_t body_at; /* offset of a body's instructions from its size */
-    uint8_t pair_at; /* offset of an alternative's instructions from its two sizes */
+    uint8_t body_at; /* distance of a body's instructions from its size */
+    uint8_t pair_at; /* distance of an alternative's instructions from its two sizes */
 
     disassemble_fn *disassemble;
     disassemble_text_fn *text;
@@ -63,20 +63,23 @@ struct machine {
      * is direct. */
     enum site_state (*call)(const struct record *record, const uint8_t *bytes, uint64_t *target);
 
-    /* Returns whether a branch is a jump, and sets its target. */
+    /* Returns whether the bytes of a branch's site are a jump, and sets its target. */
     bool (*jump)(const uint8_t *bytes, uint64_t address, uint64_t *target);
 
     /* Returns the state of an entry. NULL: there are no entries. */
     enum site_state (*entry)(const struct record *record, const uint8_t *bytes);
 
-    /* Returns whether the bytes are a guard of a site that is being changed. NULL: no bytes are. */
+    /* Returns whether the bytes are a guard of a site that is being changed. NULL: there are no
+     * such guards. */
     bool (*guards)(const uint8_t *bytes, size_t size);
 
-    /* Writes the bytes of a call that a body of `size` bytes replaces; false if it does not fit. */
+    /* Writes the bytes of a call's site that contains a body of `size` bytes instead of the call.
+     * Returns false if the body cannot be moved to the site. */
     bool (*put_body)(uint64_t site, const struct record *body, const uint8_t *from, size_t size,
                      uint8_t *bytes);
 
-    /* Writes the text of an alternative in one state: its instructions, moved and padded. */
+    /* Writes the text of an alternative's site in one state: the instructions of that state, moved
+     * and padded. */
     void (*put_state)(const struct record *record, const struct alternative *from, int replaced,
                       uint8_t *text);
 
@@ -89,8 +92,8 @@ struct machine {
     /* Returns whether the bytes at `address` look like a site. Reads up to MACHINE_SCAN_BYTES. */
     bool (*trace)(const uint8_t *bytes, uint64_t address, struct trace *trace);
 
-    /* Returns whether an instruction at `address` computes the address `made`. Reads up to
-     * MACHINE_SCAN_BYTES. */
+    /* Returns whether the instruction or the operand at `address` yields the address `made`. Reads
+     * up to MACHINE_SCAN_BYTES. */
     bool (*makes)(const uint8_t *bytes, uint64_t address, bool is_fixed, uint64_t made);
 };
 

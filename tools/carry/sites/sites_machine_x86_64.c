@@ -41,6 +41,10 @@ static enum site_state call_state(const struct record *record, const uint8_t *by
     *target = object_relative(bytes + 2, record->site + CALL_BYTES);
     if (bytes[0] == 0xff && bytes[1] == (calls ? 0x15 : 0x25) && *target == record->key)
         return SITE_ORIGINAL;
+    if (!calls && nops_is_one(bytes, CALL_BYTES)) {
+        *target = record->site + CALL_BYTES; /* a jump to what follows */
+        return SITE_DIRECT;
+    }
     return bytes[0] == CS_PREFIX && bytes[1] == (calls ? CALL_REL32 : JUMP_REL32) ? SITE_DIRECT
                                                                                   : SITE_FOREIGN;
 }
@@ -88,7 +92,7 @@ static void put_state(const struct record *record, const struct alternative *fro
     size_t size = from->sizes[replaced];
     const uint8_t *bytes = from->bytes[replaced];
     bool single = record->flags & CARRY_SITE_SINGLE;
-    size_t most = size ? size : NOP_BYTES_MAX; /* no instructions become one NOP */
+    size_t most = size ? size : NOP_BYTES_MAX; /* without instructions, there is one NOP */
     size_t start = single && record->length > most ? record->length - most : 0;
     memset(text, CS_PREFIX, start);
     memcpy(text + start, bytes, size);
@@ -118,7 +122,7 @@ static bool read_stub(const uint8_t *bytes, uint8_t kind, uint64_t at, struct st
 /* --- Traces --- */
 
 /*
- * Finds calls and branches. The six bytes of a call contain the address of its operation. The stub
+ * Finds calls, jumps and branches. The six bytes of a call or jump refer to its operation. The stub
  * of a branch jumps back to the end of its site.
  */
 static bool trace_site(const uint8_t *bytes, uint64_t address, struct trace *trace) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For builds without libelf and Zydis. */
+/* Replaces `carry sites` in builds without libelf or Zydis. */
 #include "common/command.h"
 #include "sites/carry_sites.h"
 

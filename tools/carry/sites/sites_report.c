@@ -72,7 +72,7 @@ void sites_report_count(struct sites_report *report, const struct site *site) {
     report->sites += site->state != SITE_BODY;
 }
 
-/* --- For people --- */
+/* --- As text --- */
 
 #define ADDRESS_WIDTH 10
 #define LIVE_WIDTH    14
@@ -117,9 +117,8 @@ static void print_heads(struct sites_report *report, const struct site *site, bo
     report->symbol = symbol;
 }
 
-/* Moves to `column` of a line with `used` columns, or of the next line, for text of `width`
- * columns.
- */
+/* Moves to `column` of a line that has `used` columns, or past one space, or to the next line, so
+ * that text of `width` columns fits. */
 static void move_to_column(int used, int column, int width) {
     if (used < column && column + width <= text_columns())
         printf("%*s", column - used, "");
@@ -185,7 +184,7 @@ static void print_site(struct sites_report *report, const struct site *site, boo
         text_wrap(stdout, (unsigned)indent_columns(report), reason_text(site, range));
 }
 
-/* --- For programs --- */
+/* --- As JSON --- */
 
 static json_t *hex_json(const struct site *site) {
     char text[2 * SITE_BYTES_MAX + 1] = "";

@@ -14,9 +14,9 @@ struct sites_report {
     size_t states[SITE_STATES];
     size_t findings;
     size_t notes;
-    size_t looks_left;         /* how many times sites may still be read again */
-    const struct object *gone; /* the last object that was unloaded before a finding was reported */
-    const struct object *object;        /* the last object that was printed */
+    size_t looks_left;           /* how many times sites may still be read again */
+    const struct object *gone;   /* the last object whose finding was dropped, as it was unloaded */
+    const struct object *object; /* the object of the last site that was counted */
     const struct object_symbol *symbol; /* the last function that was printed */
 };
 
@@ -40,7 +40,7 @@ enum finding_kind {
     FINDING_FEATURE,
     FINDING_KEY,
     FINDING_LANDING,
-    NOTE_TRAP, /* the first note: from here on, nothing is wrong */
+    NOTE_TRAP, /* the first note: notes are not errors */
     NOTE_PAGES,
     FINDING_KINDS,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Scans the text of an object for sites. It examines every position, as bytes between functions
- * mislead a disassembler. Sites contain their key, so hardly anything else looks like one. To
- * exclude other bytes that do, the function is disassembled up to the position.
+ * mislead a disassembler. Sites contain their key, so hardly any other bytes look like a site. To
+ * exclude such bytes, the function around a position is disassembled up to the position.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,8 @@ static bool has_record(const struct object *object, uint64_t site) {
            object->records[i].kind != CARRY_SITE_BODY;
 }
 
-/* Returns whether an instruction begins at an address; true if no symbol contains the address. */
+/* Returns whether an instruction begins at an address; true if no symbol contains the address, or
+ * if no steps are left. */
 static bool is_instruction(struct scan *scan, uint64_t address) {
     const struct object_symbol *function = object_symbol_around(scan->object, address);
     if (!function || !scan->steps_left)
@@ -98,7 +99,7 @@ static bool leads_to_stub(const struct scan *scan, const struct trace *trace) {
            machine->jump(bytes, trace->site, &target) && target == trace->stub;
 }
 
-/* Reads the key of a trace from its stub. Returns false if the trace is no site. */
+/* Reads the key of a trace from its stub. Returns false if the trace is not a site. */
 static bool follow_stub(const struct scan *scan, struct trace *trace) {
     const struct program *program = scan->report->program;
     const struct machine *machine = scan->object->machine;
@@ -157,7 +158,8 @@ static void scan_chunk(struct scan *scan, const struct object_load *load, uint64
 
 static void scan_load(struct scan *scan, const struct object_load *load) {
     uint8_t bytes[CHUNK_BYTES + 2 * SCAN_BYTES];
-    const size_t most = CHUNK_BYTES + SCAN_BYTES; /* a site may end after its chunk */
+    /* A site may end after its chunk. */
+    const size_t most = CHUNK_BYTES + SCAN_BYTES;
     for (uint64_t done = 0; done < load->file_bytes;) {
         uint64_t rest = load->file_bytes - done;
         size_t size = rest < most ? (size_t)rest : most;

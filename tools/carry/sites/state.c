@@ -47,7 +47,8 @@ static bool is_by_feature(const struct record *record) {
 static const char *const prefixes[] = {"carry_op_", "carry_key_"};
 #define PREFIXES (sizeof prefixes / sizeof *prefixes)
 
-/* Returns the rest of a name after a prefix of symbols of keys, or NULL without such a prefix. */
+/* Returns the part of a name after the prefix of a key's symbol; NULL if there is no such
+ * prefix. */
 static const char *behind_prefix(const char *name) {
     for (size_t i = 0; i < PREFIXES; i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
@@ -57,8 +58,8 @@ static const char *behind_prefix(const char *name) {
 
 /*
  * Returns the next name in a symbol of C++, and its length. The length precedes the name in decimal
- * (Itanium C++ ABI, 5.1.2); static names have an L before. Returns NULL if there is none, or if it
- * is truncated.
+ * (Itanium C++ ABI, 5.1.2); in static names, an L precedes the length. Returns NULL if there is no
+ * name, or if it is truncated.
  */
 static const char *next_part(const char *symbol, size_t *length) {
     *length = 0;
@@ -68,7 +69,8 @@ static const char *next_part(const char *symbol, size_t *length) {
     return *length && strlen(symbol) >= *length ? symbol : NULL;
 }
 
-/* Writes the name of a key of C++ after its namespaces; returns false if the symbol is no key. */
+/* Writes the name of a key of C++ after its namespaces; returns false if the symbol is not
+ * a key. */
 static bool name_in_namespaces(const char *symbol, char text[SITE_NAME_SIZE]) {
     size_t done = 0, length;
     for (symbol += strlen("_Z") + (symbol[2] == 'N'); (symbol = next_part(symbol, &length));) {
@@ -310,8 +312,8 @@ bool site_is_far(const struct site *site) {
            !site->object->machine->reaches(site->record->site, site->value);
 }
 
-/* Sets the reason why a site is original, as carry_patch_stats() does. Sites of a file have
- * none. */
+/* Sets the reason why a site is original, like carry_patch_stats(). In a file, only
+ * CARRY_PATCH_RANGE is known. */
 static void find_reason(const struct program *program, struct site *site) {
     bool out_of_reach = site_is_far(site);
     bool rightly =

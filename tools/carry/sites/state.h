@@ -12,14 +12,14 @@
 
 enum site_state {
     SITE_ORIGINAL,
-    SITE_DIRECT,      /* call or jump: to a function, without the pointer */
-    SITE_INLINE,      /* call: the function's own instruction */
-    SITE_NOP,         /* call of a function that does nothing, or branch */
-    SITE_JUMPS,       /* branch: taken */
+    SITE_DIRECT,      /* call or jump: leads to a function without the pointer */
+    SITE_INLINE,      /* call: replaced by the body of the function */
+    SITE_NOP,         /* call of a function that does nothing, or branch or entry */
+    SITE_JUMPS,       /* branch, or entry: jumps to its stub */
     SITE_REPLACEMENT, /* alternative */
     SITE_GUARD,       /* being changed at this moment */
-    SITE_BODY,        /* no site: the record of a function's instruction */
-    SITE_UNKNOWN,     /* a record of a newer library */
+    SITE_BODY,        /* not a site: the record of a function's body */
+    SITE_UNKNOWN,     /* a record of a newer library, or an invalid one */
     SITE_FOREIGN,     /* bytes of no state */
     SITE_UNREADABLE,  /* not in memory, or not in the file */
     SITE_STATES,
@@ -29,21 +29,21 @@ struct site {
     const struct object *object;
     const struct record *record;
     enum site_state state;
-    uint8_t bytes[SITE_BYTES_MAX]; /* of a body: its instruction */
+    uint8_t bytes[SITE_BYTES_MAX]; /* of a body: its instructions */
     size_t size;
     bool value_known; /* the value of its key */
     uint64_t value;
     const char *import; /* the function's name if the key will hold a function of another object */
     bool has_target;    /* `target` is where the site leads now, directly or through its key */
     uint64_t target;
-    bool reason_known; /* the reason why it is original */
+    bool reason_known; /* `reason` is known: why the site is original */
     enum carry_patch_reason reason;
 };
 
 /* The bytes of an alternative in its two states, and the instructions of its record. */
 struct alternative {
-    uint8_t text[2][SITE_BYTES_MAX];  /* the site in its default, and replaced */
-    uint8_t sizes[2];                 /* of the instructions in each */
+    uint8_t text[2][SITE_BYTES_MAX];  /* the site's text in its default state, and replaced */
+    uint8_t sizes[2];                 /* of the instructions in each state */
     uint8_t bytes[2][SITE_BYTES_MAX]; /* the instructions in section carry_bytes */
     uint64_t address[2];              /* their addresses */
 };
@@ -59,7 +59,8 @@ bool site_is_known(const struct machine *machine, const struct record *record);
 bool site_alternative(const struct program *program, const struct machine *machine,
                       const struct record *record, struct alternative *alternative);
 
-/* Reads the instruction of a body. Returns false if it cannot, or if `bytes` is too small. */
+/* Reads the instructions of a body. Returns false if they cannot be read, or if `bytes` is too
+ * small. */
 bool site_body(const struct program *program, const struct machine *machine,
                const struct record *body, uint8_t bytes[SITE_BYTES_MAX], size_t *size);
 
@@ -87,8 +88,8 @@ bool site_is_far(const struct site *site);
 #define SITE_NAME_SIZE 64
 char *site_kind_name(const struct record *record, char text[SITE_NAME_SIZE]);
 
-/* Writes the name of the operation, key or feature, or of the function of a body; without symbols
- * an address. Returns `text`. */
+/* Writes the name of the operation, key or feature, or of the function of a body. Without symbols,
+ * writes an address. Returns `text`. */
 char *site_name(const struct program *program, const struct object *object,
                 const struct record *record, char text[SITE_NAME_SIZE]);
 

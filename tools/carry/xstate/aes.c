@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Times AES-128-CBC in SSE instructions, with dirty uppers before each call, as in programs that
- * call it between vector code. */
+/* Times AES-128-CBC in SSE instructions, with clean, dirty or just cleaned uppers before each call,
+ * as in programs that call it between vector code. */
 #include <string.h>
 
 #include <carry/xstate.h>
@@ -13,7 +13,7 @@
 
 const size_t xstate_aes_sizes[AES_ROWS] = {16, 64, 256, 1024, 8192};
 
-/* The columns, sorted by what they need: those that this CPU can run come first. */
+/* The columns, sorted by what they need: the columns that this CPU can run come first. */
 static const struct column {
     const char *name;
     xstate_upper_fn *prepare;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reports of `carry xstate cost`: tables and JSON. */
+/* Prints the reports of `carry xstate cost`, as tables and as JSON. */
 #include <math.h>
 #include <stdio.h>
 
@@ -34,7 +34,7 @@ static bool has_penalty(const struct xstate_cost *cost) {
            (cost->has_aes && xstate_worst(&cost->aes, 0) >= XSTATE_PENALTY);
 }
 
-/* --- For people --- */
+/* --- As text --- */
 
 static void print_time(double ns) {
     char text[TEXT_SIZE];
@@ -52,7 +52,7 @@ static void print_factor(double factor) {
            text_colour(COLOUR_NONE));
 }
 
-/* Prints the times of a row, each except the first with its factor. */
+/* Prints the times of a row. Each time except the first is followed by its factor. */
 static void print_time_row(const struct xstate_grid *grid, size_t row) {
     print_time(grid->ns[row][0]);
     for (size_t column = 1; column < grid->columns; column++) {
@@ -190,7 +190,7 @@ void xstate_cost_print_text(const struct xstate_cost *cost) {
     print_cost_verdict(cost);
 }
 
-/* --- For programs --- */
+/* --- As JSON --- */
 
 typedef const char *name_fn(size_t column);
 

@@ -26,12 +26,13 @@
  * void xstate_dirty(uint64_t mask)
  *
  * Writes one register of each component in mask: xmm14, ymm15 (AVX), k1, zmm15 (ZMM_HI256), zmm16
- * (HI16_ZMM); for X87, pushes and pops. Other components are unchanged. Compilers use the registers
- * with low numbers, and could put SSE out of use again by zeroing them.
+ * (HI16_ZMM); for X87, pushes and pops. Other components are unchanged, except that ymm15 includes
+ * a part of SSE, and zmm15 parts of SSE and AVX. Compilers use the registers with low numbers, and
+ * could put SSE out of use again by zeroing them.
  *
  *   rdi  mask
  *
- * Clobbers flags and those registers; their upper halves remain dirty.
+ * Clobbers flags and the written registers, whose upper halves remain dirty.
  */
 FUNCTION xstate_dirty
     bt $SSE, %rdi
@@ -59,8 +60,8 @@ END xstate_dirty
 /*
  * void xstate_upper_<state>(void)
  *
- * Makes the upper half of register 15 dirty, cleans all upper halves, does both, or does nothing.
- * Each function costs the call and a cycle. Clobbers register 15.
+ * Does nothing; or makes the upper half of register 15 dirty; or does that, and then cleans all
+ * upper halves. Each function costs the call and a cycle. Clobbers register 15.
  */
 FUNCTION xstate_upper_none
     ret
@@ -91,9 +92,9 @@ END xstate_upper_zmm_clean
 /*
  * uint32_t xstate_shot_<event>_<state>(uint32_t delay)
  *
- * Returns the time-stamp counts of one event, including the cost of the counter, with clean uppers
- * or with a dirty upper of register 15. Both reads wait for the instructions before them. The
- * delay, in cycles, varies where a shot falls between the steps of a coarse counter.
+ * Returns the time-stamp counts of one event, including the cost of reading the counter, with clean
+ * uppers or with a dirty upper of register 15. Both reads wait for the instructions before them.
+ * The delay, in cycles, varies where a shot falls between the steps of a coarse counter.
  *
  * A shot begins with a VEX instruction that is not vzeroupper. When SSE code follows dirty uppers,
  * the CPU sets them aside. vzeroupper cleans them there, but the next VEX instruction still fetches
@@ -105,7 +106,7 @@ END xstate_upper_zmm_clean
  *   esi       the counter before the event
  *   xmm0-2    operands of events: ones, which need no assistance of the CPU
  *
- * Clobbers those, register 15 and flags; the upper halves are clean at the end.
+ * Clobbers these registers, register 15 and flags; the upper halves are clean at the end.
  */
 .macro DIRTY_clean
 .endm
@@ -211,10 +212,10 @@ END xstate_shot_\event\()_\state
  *
  *   rdi       area
  *   rsi       mask
- *   edx, eax  mask, as the instructions take it
+ *   edx, eax  mask, for the instructions
  *   r8        calls left
  *
- * Clobbers those, ecx, flags, and the components that the instruction loads.
+ * Clobbers eax, rdx, r8, ecx, flags, and the components that the instruction loads.
  */
 .macro LOOP name, instruction:vararg
 FUNCTION xstate_loop_\name

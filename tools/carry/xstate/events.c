@@ -54,7 +54,8 @@ static double *counts_of(const struct shooting *shooting, size_t event, size_t s
     return shooting->counts + (event * XSTATE_UPPERS + state) * shooting->rounds;
 }
 
-/* Returns scattered delays below 64 cycles: that is more than a step of any counter. */
+/* Returns a delay of less than 64 cycles. Delays are scattered over this range, which is longer
+ * than a step of any counter. */
 static uint32_t shot_delay(size_t number) {
     return (uint32_t)number * UINT32_C(2654435761) >> 26;
 }
@@ -77,9 +78,9 @@ static int compare_counts(const void *a, const void *b) {
 }
 
 /*
- * Returns the mean of the counts. Some counters advance in steps of 10 ns (Zen 5): shorter events
- * show in how often they step, so in means, not in medians. The highest and lowest twentieth are
- * omitted, as they contain interrupts.
+ * Returns the mean of the counts. Some counters advance in steps of 10 ns (Zen 5). An event that is
+ * shorter changes only how often they step, so its time shows in means, not in medians. The highest
+ * and lowest twentieth are omitted, as they contain interrupts.
  */
 static double mean_count(const struct shooting *shooting, size_t event, size_t state) {
     double *counts = counts_of(shooting, event, state);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes libcarry-leavers.so. `carry xstate leavers` loads it into a program: it hooks all calls
- * between its objects, and counts those that return with dirty uppers.
+ * Makes libcarry-leavers.so. `carry xstate leavers` loads this library into a program. The library
+ * hooks all calls between the program's objects, and counts the calls that return with dirty
+ * uppers.
  *
  * The program must run as if this library were absent, so failures are ignored, and nothing is
  * printed.
@@ -26,13 +27,13 @@ static struct leavers_table *table;
 
 /* --- Functions that are not hooked --- */
 
-/* Functions, besides those that the library skips, that cannot be called through a thunk. */
+/* Functions that cannot be called through a thunk, besides the functions that the library skips. */
 static const char *const not_hooked[] = {
     "__tls_get_addr",    /* some compilers call it with the stack unaligned */
     "__morestack",       /* gets arguments in other registers, and moves the stack */
-    "__rust_probestack", /* the same */
+    "__rust_probestack", /* the same as __morestack */
     "makecontext",       /* gets any number of arguments on the stack */
-    "execl",             /* the same, like the functions below */
+    "execl",             /* the same as makecontext, like the functions below */
     "execle",
     "execlp",
 };
@@ -179,7 +180,7 @@ struct frame {
 static _Thread_local struct {
     struct frame frames[FRAMES];
     size_t depth;
-    bool left; /* uppers are dirty since a leaver that was counted */
+    bool left; /* uppers have been dirty since a counted leaver returned */
 } thread __attribute__((tls_model("initial-exec")));
 
 static struct frame *innermost_frame(void) {
@@ -229,8 +230,8 @@ static bool is_leaver(struct leavers_row *row, const struct carry_thunk_call *ca
     return false;
 }
 
-/* Judges a call. Cleans the uppers that a leaver made dirty. If the caller made them dirty, they
- * are judged when it returns. */
+/* Judges a call. Cleans the uppers that a leaver made dirty, unless table->keep is set. If the
+ * caller made the uppers dirty, they are judged when the caller returns. */
 static void on_leave(const struct carry_hook_place *place, struct carry_thunk_call *call,
                      void *user) {
     struct leavers_row *row = slots[slot_of(place->address)].row;
@@ -274,7 +275,8 @@ static struct carry_hook lookups = {.wants = is_lookup_call, .enter = on_lookup}
 
 static pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
 
-/* Hooks all calls that are not hooked yet. Returns 0, or an error of attaching. */
+/* Hooks all calls that are not hooked yet, unless another thread is doing this. Returns 0, or an
+ * error of attaching. */
 static int attach_all_calls(void) {
     if (pthread_mutex_trylock(&attaching) != 0)
         return CARRY_OK;
@@ -287,8 +289,8 @@ static int attach_all_calls(void) {
     return error;
 }
 
-/* Hooks objects that dlopen() loaded. Their functions must be looked up before they can be
- * called. */
+/* Hooks objects that dlopen() has loaded, before a function is looked up: the functions of such
+ * objects must be looked up before they can be called. */
 static void on_lookup(const struct carry_hook_place *place, struct carry_thunk_call *call,
                       void *user) {
     unsigned long long now = 0;
@@ -320,6 +322,7 @@ __attribute__((constructor)) static void begin_counting(void) {
         return;
     ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
     program[size > 0 ? size : 0] = '\0';
-    carry_cpu_set_mask("+fast_xgetbv1"); /* thunks then read the mask of use, not the values */
+    /* Thunks then read which components are in use, not their values. */
+    carry_cpu_set_mask("+fast_xgetbv1");
     add_one(attach_all_calls() == CARRY_ERROR_PERMISSION ? &table->refused : &table->processes);
 }

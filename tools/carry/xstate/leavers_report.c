@@ -13,7 +13,7 @@ static size_t shown_count(const struct leavers_options *options, size_t count) {
     return count < options->show ? count : options->show;
 }
 
-/* --- For people --- */
+/* --- As text --- */
 
 #define CALLERS_COLUMN 46
 
@@ -116,7 +116,7 @@ static void print_leavers_text(const struct leavers_options *options,
     print_rest(findings, stream);
 }
 
-/* --- For programs --- */
+/* --- As JSON --- */
 
 static json_t *callers_json(const struct leavers_findings *findings,
                             const struct leavers_function *function) {

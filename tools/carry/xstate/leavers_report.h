@@ -26,14 +26,15 @@ struct leavers_findings {
     size_t calls_count;
     struct leavers_function *functions; /* sorted by how often they left uppers dirty */
     size_t functions_count;
-    struct leavers_function
-        *called_dirty; /* the same, sorted by how often they were called with dirty uppers */
+    /* All `functions`, sorted by how often they were called with dirty uppers. */
+    struct leavers_function *called_dirty;
     struct leavers_function sum; /* of all */
-    size_t leavers, victims;     /* functions that left uppers dirty, or were called so */
+    /* Numbers of functions that left uppers dirty, and that were called with dirty uppers. */
+    size_t leavers, victims;
     uint64_t processes, refused, lost;
 };
 
-/* Finds leavers. Returns false without memory. The findings refer to the table. */
+/* Finds leavers. Returns false if there is no memory. The findings refer to the table. */
 bool leavers_find(struct leavers_findings *findings, const struct leavers_table *table);
 void leavers_free(struct leavers_findings *findings);
 

@@ -21,8 +21,8 @@
 
 #define LIBRARY "libcarry-leavers.so"
 
-/* Puts a library before those in LD_PRELOAD. Spaces and colons separate them. Returns an exit
- * status. */
+/* Puts a library before the libraries in LD_PRELOAD, where spaces and colons separate libraries.
+ * Also sets LD_BIND_NOW. Returns an exit status. */
 static int set_preload(const char *library) {
     const char *present = getenv("LD_PRELOAD");
     char *value = NULL;

@@ -10,7 +10,7 @@
 
 /* --- Names --- */
 
-/* Returns what follows a name; NULL if the name does not end within the table. */
+/* Returns the place after a name; NULL if the name does not end within the table. */
 static const char *next_name(const struct leavers_table *table, const char *name) {
     const char *end = table->names + LEAVERS_BYTES;
     const char *zero = name < end ? memchr(name, '\0', (size_t)(end - name)) : NULL;
@@ -76,8 +76,8 @@ static bool is_row(const struct leavers_table *table, const struct leavers_row *
            strcmp(names.function, function) == 0 && strcmp(names.called, called) == 0;
 }
 
-/* Takes a free row; returns false if another process took it. If other processes took the space for
- * names, also returns false, and the row remains unused. */
+/* Takes a free row. Returns false if another process took the row, or if other processes took the
+ * space for names, in which case the row remains unused. */
 static bool take_row(struct leavers_table *table, struct leavers_row *row, const char *caller,
                      const char *function, const char *called) {
     uint32_t state = LEAVERS_FREE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts calls in a file that the tool makes and all processes of a program share, so that the
- * counts outlive them. A row is for the calls of a function by one object. Rows are never moved or
- * removed.
+ * Counts calls in a file that the tool makes and that all processes of a program share, so that the
+ * counts outlive the processes. A row is for the calls of a function by one object. Rows are never
+ * moved or removed.
  */
 #ifndef CARRY_TOOLS_LEAVERS_TABLE_H
 #define CARRY_TOOLS_LEAVERS_TABLE_H
@@ -30,10 +30,11 @@ struct leavers_row {
 
 struct leavers_table {
     uint64_t processes; /* processes with hooks; each execution of a program counts */
-    uint64_t refused;   /* not hooked: the system refuses to map text, or to write to slots */
+    uint64_t refused;   /* processes without hooks: the system refuses to map text or write slots */
     uint64_t lost;      /* functions that were omitted because the table is full */
     uint32_t keep;      /* uppers that a function left dirty are not cleaned */
-    uint32_t addresses; /* also hooks calls if the hook changes the address of the function */
+    uint32_t addresses; /* calls without a PLT are hooked too, which changes addresses of
+                           functions */
     uint32_t names_used;
     struct leavers_row rows[LEAVERS_ROWS];
     char names[LEAVERS_BYTES];

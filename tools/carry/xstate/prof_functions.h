@@ -18,7 +18,7 @@ struct functions {
     size_t count;
 };
 
-/* Collects the functions of all hits; returns false without memory. */
+/* Collects the functions of all hits; returns false if there is no memory. */
 bool functions_collect(struct functions *functions, const struct samples *samples);
 void functions_free(struct functions *functions);
 

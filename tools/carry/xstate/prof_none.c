@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For builds without libdw. */
+/* Replaces prof_run.c in builds without libdw. */
 #include "common/command.h"
 #include "xstate/xstate_prof.h"
 

@@ -11,7 +11,7 @@ static bool is_listed(const struct prof_report *report, size_t i) {
     return options->all || (report->functions->rows[i].counts.dirty && i < options->show);
 }
 
-/* --- For people --- */
+/* --- As text --- */
 
 static double percent_of(uint64_t part, uint64_t all) {
     return all ? 100 * (double)part / (double)all : 0;
@@ -83,7 +83,7 @@ static void print_prof_text(const struct prof_report *report, FILE *stream) {
     print_prof_verdict(report, stream);
 }
 
-/* --- For programs --- */
+/* --- As JSON --- */
 
 static void set_counts(json_t *json, const struct samples_counts *counts) {
     json_object_set_new(json, "samples", json_number(counts->all));

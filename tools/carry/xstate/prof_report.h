@@ -9,7 +9,6 @@
 #include "xstate/prof_trace.h"
 #include "xstate/xstate_prof.h"
 
-/* The data of a report. */
 struct prof_report {
     const struct prof_options *options;
     const struct samples *samples;

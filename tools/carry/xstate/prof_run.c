@@ -34,8 +34,8 @@ static int report_samples(const struct prof_options *options, const struct sampl
 
 /* --- The program --- */
 
-/* Reports. Then waits for a launched program that has not ended, as it uses the terminal. From here
- * on, a signal ends this process. */
+/* Reports the samples, then waits for a launched program that has not ended, as it uses the
+ * terminal. From here on, a signal ends this process. */
 static int finish_program(const struct prof_options *options, struct launch *launch,
                           const struct samples *samples, const struct trace_result *result,
                           FILE *stream) {

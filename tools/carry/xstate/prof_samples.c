@@ -18,7 +18,7 @@
 struct samples_process {
     pid_t process;
     struct process_map map;
-    uint32_t *objects; /* the object of each executable mapping */
+    uint32_t *objects; /* the object of each mapping; NO_OBJECT unless it is executable */
 };
 
 /* --- Objects --- */

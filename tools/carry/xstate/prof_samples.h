@@ -27,13 +27,13 @@ struct samples_object {
 
 struct samples_hit {
     struct samples_counts counts;
-    uint64_t offset; /* in the file; 0 without one */
+    uint64_t offset; /* in the file; 0 if there is no file */
     uint32_t object;
 };
 
 struct samples {
     struct samples_counts counts;
-    uint64_t lost; /* samples for which there was no memory, or whose thread could not be read */
+    uint64_t lost; /* samples without memory, a readable thread or an executable mapping */
     struct samples_object *objects;
     size_t objects_count;
     struct samples_hit *hits; /* a hash table; rows without samples are free */

@@ -12,11 +12,11 @@ struct symbols {
     Dwfl *dwfl;
     Dwfl_Module *module;
     Elf *elf;
-    GElf_Addr bias; /* libdwfl's addresses minus those of the file */
+    GElf_Addr bias; /* libdwfl's addresses minus the file's addresses */
 };
 
 static Dwfl_Module *report_module(Dwfl *dwfl, const char *path, int file) {
-    int own = dup(file); /* libdwfl closes it, if it can use it */
+    int own = dup(file); /* libdwfl closes this descriptor if it can use the file */
     Dwfl_Module *module = own < 0 ? NULL : dwfl_report_offline(dwfl, path, path, own);
     if (!module && own >= 0)
         close(own);
@@ -110,7 +110,8 @@ static uint64_t row_start(const struct eh_index *index, size_t row) {
     return index->address + (uint64_t)(int64_t)distance;
 }
 
-/* Returns the last start at or before the address; the address itself if there is no index. */
+/* Returns the last start of a function at or before the address, by the index; the address itself
+ * if the index has none. */
 static uint64_t find_start(const struct symbols *symbols, uint64_t address) {
     struct eh_index index;
     if (!find_index(symbols, &index) || !index.count || address < row_start(&index, 0))

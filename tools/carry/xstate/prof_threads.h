@@ -13,7 +13,7 @@ struct traced {
     bool asked; /* the thread was asked to stop, for a sample */
 };
 
-/* Sorted by number: new threads mostly have the highest. */
+/* Sorted by number: new threads mostly have the highest number. */
 struct threads {
     struct traced *rows;
     size_t count, capacity;
@@ -22,7 +22,7 @@ struct threads {
 /* Returns a thread or NULL. The pointer is valid until a thread is added or removed. */
 struct traced *threads_find(const struct threads *threads, pid_t thread);
 
-/* Returns a thread, after adding it if it is new; NULL without memory. */
+/* Returns a thread, after adding it if it is new; NULL if there is no memory. */
 struct traced *threads_add(struct threads *threads, pid_t thread);
 
 void threads_remove(struct threads *threads, pid_t thread);

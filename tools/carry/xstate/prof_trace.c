@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Traces from one thread. When it ends, the kernel releases all traced threads as they are, with
- * their pending signals. To detach them instead, this program would have to stop them all,
- * including those that sleep, and some system calls do not resume after a stop.
+ * One thread of this program traces all others. When it ends, the kernel releases all traced
+ * threads as they are, with their pending signals. To detach them instead, this program would have
+ * to stop them all, including those that sleep, and some system calls do not resume after a stop.
  */
 #define _GNU_SOURCE
 #include "xstate/prof_trace.h"
@@ -26,7 +26,7 @@
 #include "xstate/prof_threads.h"
 #include "xstate/thread.h"
 
-/* The most threads to sample at a time; later samples are of the others. */
+/* The most threads to sample at a time. The other threads are sampled later. */
 #define LOOK_MAX 64
 
 #define FOLLOW (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)
@@ -36,7 +36,7 @@ struct trace {
     struct samples *samples;
     struct trace_result *result;
     struct threads threads;
-    size_t next; /* the last thread that was sampled */
+    size_t next; /* index of the last thread that was sampled */
     sigset_t signals;
     int64_t started, due;
     int status; /* the exit status if tracing cannot start */
@@ -137,7 +137,7 @@ static bool is_stop_signal(int signal) {
 }
 
 /*
- * Handles a stop. Any stop fulfils PTRACE_INTERRUPT, so the first one after it is sampled. A stop
+ * Handles a stop. Any stop fulfils PTRACE_INTERRUPT, so the first stop after it is sampled. A stop
  * of the whole process lasts until SIGCONT. After other stops, the thread continues; if a signal
  * stopped it, it gets the signal.
  */
@@ -213,7 +213,8 @@ static void sleep_until_due(struct trace *trace) {
         on_signal(trace, &info);
 }
 
-/* Sets SIGCHLD and the signals that end a program, except those that this process ignores. */
+/* Sets `signals` to SIGCHLD, and to each of SIGHUP, SIGINT and SIGTERM that this process does not
+ * ignore. */
 static void find_signals(sigset_t *signals) {
     static const int ending[] = {SIGHUP, SIGINT, SIGTERM};
     struct sigaction present;
@@ -247,8 +248,8 @@ static bool seize_more(struct trace *trace, DIR *tasks) {
     return trace->threads.count > before;
 }
 
-/* Seizes all threads of a process. Threads that start meanwhile are traced like their creators, or
- * found in the next round. */
+/* Seizes all threads of a process. Threads that start during a round are traced like their
+ * creators, or found in the next round. */
 static int seize_process(struct trace *trace, pid_t process) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", (int)process);

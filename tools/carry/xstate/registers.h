@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Makes components dirty. `mask` must be within xstate_reachable(): this CPU lacks others. */
+/* Makes components dirty. `mask` must be within xstate_reachable(), as this CPU lacks other
+ * components. */
 void xstate_dirty(uint64_t mask);
 
 typedef void xstate_upper_fn(void);

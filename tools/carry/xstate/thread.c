@@ -176,7 +176,8 @@ static int wait_for_stop(pid_t tid, int *status) {
     }
 }
 
-/* Returns the signal that stopped a thread before this program did, or 0, to be delivered. */
+/* Returns the signal that must be delivered: the one that stopped the thread before this program
+ * did. Returns 0 if there is none. */
 static int signal_of(int status) {
     return status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status);
 }

@@ -24,13 +24,13 @@ struct xstate_thread {
     char problem[XSTATE_PROBLEM_SIZE];
 };
 
-/* Prepares this process to read threads. The caller must call it once, before it reads any. */
+/* Prepares this process to read threads. Call it once, before xstate_thread_read(). */
 void xstate_thread_prepare(void);
 
 /*
  * Stops a thread for some microseconds, reads its registers, and resumes it, unless it was stopped
- * before. Signals that would end this program wait meanwhile; if it is killed, the kernel resumes
- * the thread.
+ * before. Signals that would end this program wait until then. If this program is killed, the
+ * kernel resumes the thread.
  */
 void xstate_thread_read(struct xstate_thread *thread, pid_t tid);
 

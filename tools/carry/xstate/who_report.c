@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reports of `carry xstate who`: text and JSON. */
+/* Prints the reports of `carry xstate who`, as text and as JSON. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 #define TIDS_SHOWN 5
 
-/* --- For people --- */
+/* --- As text --- */
 
 static bool has_same_state(const struct xstate_thread *a, const struct xstate_thread *b) {
     return a->in_use == b->in_use && a->initial == b->initial && strcmp(a->name, b->name) == 0;
@@ -96,7 +96,7 @@ void who_print_text(const struct who_process *process, const struct who_costs *c
         puts("No thread has dirty uppers.");
 }
 
-/* --- For programs --- */
+/* --- As JSON --- */
 
 static json_t *thread_json(const struct xstate_thread *thread, const struct who_costs *costs) {
     return json_pack(

@@ -13,7 +13,7 @@ struct xstate_cost {
     struct xstate_grid libm, aes, events, saves, starts, sections;
 };
 
-/* Print the reports on standard output. */
+/* Prints the reports on standard output. */
 void xstate_cost_print_text(const struct xstate_cost *cost);
 void xstate_cost_print_json(const struct xstate_cost *cost);
 

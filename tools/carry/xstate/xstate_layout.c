@@ -85,7 +85,7 @@ static const char *save_instruction(void) {
     return carry_cpu_has("xsavec") ? "XSAVEC" : "XSAVE";
 }
 
-/* --- For people --- */
+/* --- As text --- */
 
 static void print_mask(const char *label, uint64_t mask) {
     char text[TEXT_SIZE];
@@ -176,7 +176,7 @@ static void print_layout_text(const struct carry_xstate_layout *layout) {
     print_library();
 }
 
-/* --- For programs --- */
+/* --- As JSON --- */
 
 static json_t *offset_json(const struct carry_xstate_layout *layout, enum carry_xstate_form form,
                            unsigned component) {

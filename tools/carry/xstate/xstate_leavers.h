@@ -11,7 +11,7 @@ struct leavers_options {
     uint64_t show;  /* how many functions to list */
     bool addresses; /* hook calls without a PLT, too */
     bool keep;      /* do not clean uppers that were left dirty */
-    bool check;     /* sets the exit status if there are leavers */
+    bool check;     /* sets the exit status if the command succeeds, but there are leavers */
     bool json;
     const char *output; /* NULL: standard error */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times saving and loading, sections, and libm, by the components in use. */
+/* Times saving and loading, ways to the initial state, sections, and libm. */
 #include "xstate/xstate_measure.h"
 
 #include <math.h>
@@ -124,8 +124,9 @@ struct saves {
 };
 
 /*
- * Makes the components of `mask` dirty, saves those of `saved`, and returns those that were in use.
- * No code between these steps may use vector registers, as memset() of the C library does.
+ * Makes the components of `mask` dirty, saves the components of `saved`, and returns the components
+ * that were in use. No code between these steps may use vector registers, as memset() of the C
+ * library does.
  */
 static uint64_t save_dirty(char *area, uint64_t mask, uint64_t saved) {
     const enum xstate_op op = xstate_saving_op();

@@ -23,7 +23,7 @@ struct xstate_grid {
     struct bench_noise noise;
 };
 
-/* How long to measure. */
+/* How much to measure, and whether to show progress. */
 struct xstate_effort {
     size_t rounds;
     double sample_ns;
@@ -31,14 +31,15 @@ struct xstate_effort {
     double seconds; /* see struct bench_plan */
 };
 
-/* Measures a plan whose cells, subjects and functions are set. Returns false without memory. */
+/* Measures a plan whose cells, subjects and functions are set. Returns false if there is
+ * no memory. */
 bool xstate_grid_measure(struct xstate_grid *grid, struct bench_plan *plan,
                          const struct xstate_effort *effort);
 
 /* Returns the components that xstate_dirty() can make dirty on this CPU. */
 uint64_t xstate_reachable(void);
 
-/* Returns how many states of enum xstate_upper this CPU has: one without AVX. */
+/* Returns how many states of enum xstate_upper this CPU has: 1 if it lacks AVX. */
 size_t xstate_uppers(void);
 
 /* --- Saving and loading: a row for each mask of components, a column for each instruction --- */
@@ -66,20 +67,20 @@ enum xstate_op xstate_saving_op(void);
 bool xstate_measure_saves(struct xstate_grid *grid, uint64_t *masks, size_t count,
                           const struct xstate_effort *effort);
 
-/* --- The initial state: one row, a column for each way to it --- */
+/* --- The initial state: one row, a column for each way to reach it --- */
 
 enum xstate_start { XSTATE_FNINIT, XSTATE_FNINIT_XRSTOR, XSTATE_XRSTOR_INITIAL, XSTATE_STARTS };
-extern const char *const xstate_start_names[XSTATE_STARTS];   /* for programs */
-extern const char *const xstate_start_summary[XSTATE_STARTS]; /* for people */
+extern const char *const xstate_start_names[XSTATE_STARTS];   /* names in JSON */
+extern const char *const xstate_start_summary[XSTATE_STARTS]; /* titles in text */
 
-/* Measures the first columns: those that this CPU can run. Without XSAVE, it is one. */
+/* Measures the first columns, which this CPU can run. Without XSAVE, it can run only one. */
 bool xstate_measure_starts(struct xstate_grid *grid, const struct xstate_effort *effort);
 
 /* --- Sections: a row for each mask of components --- */
 
 extern const char *const xstate_section_names[XSTATE_SECTIONS];
 
-/* Measures as xstate_measure_saves() does; sets masks to the components that a section saved. */
+/* Measures like xstate_measure_saves(); sets masks to the components that a section saved. */
 bool xstate_measure_sections(struct xstate_grid *grid, uint64_t *masks, size_t count,
                              const struct xstate_effort *effort);
 
@@ -108,14 +109,14 @@ bool xstate_has_aes(void);
 /* Returns whether AES encrypts the test vector of SP 800-38A correctly. */
 bool xstate_aes_is_right(void);
 
-/* Measures the first columns: those whose states this CPU has. */
+/* Measures the first columns: the columns whose states this CPU has. */
 bool xstate_measure_aes(struct xstate_grid *grid, const struct xstate_effort *effort);
 
 /* --- Transitions: what dirty uppers add to single instructions; needs AVX --- */
 
 #define EVENT_ROWS 6
-extern const char *const xstate_event_names[EVENT_ROWS];   /* for programs */
-extern const char *const xstate_event_summary[EVENT_ROWS]; /* for people */
+extern const char *const xstate_event_names[EVENT_ROWS];   /* names in JSON */
+extern const char *const xstate_event_summary[EVENT_ROWS]; /* titles in text */
 
 /* Measures differences of means, without factors. Noise may make them negative. */
 bool xstate_measure_events(struct xstate_grid *grid, size_t rounds);

@@ -85,8 +85,7 @@ static void enter_user(uint64_t in_use) {
     xstate_dirty(in_use);
 }
 
-/* Runs sections that interrupt another section. In that one, the components of `in_use` are in
- * use. */
+/* Runs sections that interrupt another section, in which the components of `in_use` are in use. */
 static void run_nested(uint64_t in_use, size_t calls) {
     struct carry_section outer, section;
     carry_section_begin(&outer, NULL, 0);

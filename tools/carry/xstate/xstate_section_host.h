@@ -9,13 +9,13 @@
 
 enum xstate_section {
     XSTATE_AGAIN,  /* the state of the thread is already saved */
-    XSTATE_X87,    /* the same with CARRY_SECTION_X87 */
+    XSTATE_X87,    /* like XSTATE_AGAIN, with CARRY_SECTION_X87 */
     XSTATE_WHOLE,  /* saves the state, and loads it on the return to user mode */
     XSTATE_NESTED, /* interrupts a section, and preserves its registers */
     XSTATE_SECTIONS,
 };
 
-/* Makes the CPU and the thread; returns false without memory. */
+/* Makes the CPU and the thread; returns false if there is no memory. */
 bool xstate_section_open(void);
 void xstate_section_close(void);
 

@@ -95,8 +95,8 @@ static bool read_threads(struct who_process *process, DIR *folder) {
 
 /* --- The command --- */
 
-/* Reports threads that could not be read, and returns an exit status. It is no error if threads
- * ended. */
+/* Reports threads that could not be read, and returns an exit status. Threads that have ended are
+ * an error only if there are no others. */
 static int print_problems(const struct who_process *process) {
     char others[64] = "";
     if (!process->read && !process->refused)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs a job on a cluster that is reached through Ray's client (ray://). Ray Data does not run
-through that client, so the whole job runs on the cluster and reports its progress here."""
+through that client, so the whole job runs on the cluster and reports its progress to this
+process."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _LOOK_SECONDS = 0.5
 
 
 class _Events:
-    """Holds the events of a job that were not yet passed on: an actor that two processes call."""
+    """Holds the events of a job until they are passed on. It is an actor of Ray: the job adds
+    events, and this process takes them."""
 
     def __init__(self) -> None:
         self._events: list[tuple[str, tuple[Any, ...]]] = []

@@ -104,7 +104,7 @@ def _list(path: str) -> Iterator[IO[bytes]]:
 
 
 def _read_names(path: str | None, end: bytes) -> list[str]:
-    """Returns the names in the list at `path`; none if it is None."""
+    """Returns the names in the list at `path`, or no names if `path` is None."""
     if path is None:
         return []
     with _list(path) as file:
@@ -156,8 +156,8 @@ def _audit(words: argparse.Namespace) -> int:
 
 
 def _report(out: str, words: argparse.Namespace) -> int:
-    """Prints the summary and writes the page. Returns the exit status, which depends on all
-    captures in the tables."""
+    """Prints the summary and writes the page, if the options request them. Returns the exit
+    status, which depends on all captures in the tables."""
     from . import overview, page, report
 
     found = overview.read(out)

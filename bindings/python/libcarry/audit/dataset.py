@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads the tables of an audit in pieces, wherever fsspec finds them."""
+"""Reads the tables of an audit in pieces, from a disk or any store that fsspec supports."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Tables:
 
     def _dataset(self, name: str) -> Batch:
         schema = tables.schema(name)
-        if not self._exists(name):  # a store without folders has no empty ones
+        if not self._exists(name):  # some stores have no empty folders
             return pyarrow.dataset.dataset(schema.empty_table())
         return pyarrow.dataset.dataset(
             f"{self._root}/{name}",

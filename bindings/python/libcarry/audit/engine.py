@@ -27,8 +27,8 @@ _ASK_SECONDS = 0.2
 
 @contextmanager
 def joined(address: str | None, threads: int | None = None) -> Iterator[None]:
-    """Joins a cluster for a `with` block. Without an address, uses the cluster that this process
-    has joined, or starts one on this machine."""
+    """Uses a cluster for a `with` block: the cluster that this process has joined already, else the
+    cluster at `address` or RAY_ADDRESS, else a new cluster on this machine."""
     owns = not ray.is_initialized()
     address = address or os.environ.get("RAY_ADDRESS")
     if owns:
@@ -48,7 +48,9 @@ def joined(address: str | None, threads: int | None = None) -> Iterator[None]:
 
 @contextmanager
 def quiet(is_quiet: bool) -> Iterator[TextIO]:
-    """Drops the messages of the engine about workers that end: the audit reports their captures."""
+    """Discards what is written to standard error during a `with` block, if `is_quiet`: the engine
+    prints messages about workers that end, and the audit reports their captures. Yields the stream
+    of standard error."""
     stream = sys.stderr
     if not is_quiet:
         yield stream
@@ -95,7 +97,8 @@ def call_workers(function: Callable[[], Any]) -> set[Any]:
 
 
 def _configure() -> None:
-    """Lets the other blocks run after one failed: the audit repeats calls without a result."""
+    """Lets Ray run the other blocks after a block failed: the audit repeats calls without a
+    result."""
     context = ray.data.DataContext.get_current()
     context.max_errored_blocks = -1
     context.enable_progress_bars = False

@@ -64,12 +64,13 @@ class Watcher(Protocol):
 
 
 class Done:
-    """Captures that need not be read again, and whose rows replace those of earlier runs."""
+    """The captures of earlier runs: which of them need not be read again, and which row of a
+    capture is the last."""
 
     def __init__(self) -> None:
-        # The hash of the last row of each capture, by name (None: must be read again).
+        # By the hash of a capture's name: the hash of its last row (None: must be read again).
         self._keys: dict[int, int | None] = {}
-        # The part with the last row of each capture with several rows (None: this run writes it).
+        # For each capture with several rows, the part with the last row (None: this run writes it).
         self.last: dict[str, str | None] = {}
 
     def __len__(self) -> int:
@@ -131,13 +132,13 @@ def _tables(paths: Iterable[str]) -> list[str]:
 
 
 class Job:
-    """One run over sources."""
+    """One run of an audit over its sources."""
 
     def __init__(self, settings: Settings, watcher: Watcher) -> None:
         self.settings = settings
         self.watcher = watcher
         self.store = Store(absolute(settings.out))
-        now = datetime.now(UTC)  # begins the attempt's name, which sorts attempts by time
+        now = datetime.now(UTC)  # begins the attempt's name, so that names sort by time
         self.attempt = f"{now:%Y%m%dT%H%M%S.%f}-{os.urandom(4).hex()}"
         self.worst = tasks.CLEAN
         self.errors = 0
@@ -233,7 +234,8 @@ class Job:
             calls = self._repeat_lost([c for i, c in enumerate(calls) if i not in finished])
 
     def _check_pieces(self, wave: list[Capture]) -> list[Capture]:
-        """Checks large captures in pieces. Returns the others, to be read by one worker each."""
+        """Checks large captures in pieces. Returns the other captures, to be read by one worker
+        each."""
         least = self.settings.split
         large = [capture for capture in wave if least and (capture.size or 0) >= least]
         plans = [made for _, made in engine.run(pieces.plan, large, self._shared)]
@@ -283,8 +285,8 @@ class Job:
             )
 
     def _repeat_lost(self, lost: list[Batch]) -> list[Batch]:
-        """Returns new calls for the captures of calls without a result: one for each capture, until
-        it has ended its worker _TRIES times."""
+        """Returns new calls for the captures of calls without a result, one for each capture. Gives
+        up on a capture that has ended its worker _TRIES times."""
         calls = []
         for batch in lost:
             for table in tables.NAMES:

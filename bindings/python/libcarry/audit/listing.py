@@ -43,14 +43,14 @@ class Capture:
     name: str  # an absolute path, or a URL; a file name that is not UTF-8 contains surrogates
     size: int | None = None
     modified_ns: int | None = None  # time of the last change, in nanoseconds since 1970, UTC
-    digest: str | None = None  # None: the store has none, and the file was not yet opened
-    named: bool = False  # whether a source names it; False: a folder or glob contains it
+    digest: str | None = None  # None: the store has no digest, and the file was not opened yet
+    named: bool = False  # False: a folder or glob contains it, and it could be listed
     error: str | None = None  # why it cannot be read or listed: one line
 
     @property
     def label(self) -> str:
-        """Returns the name as UTF-8 text without the secrets of URLs; other bytes are written like
-        \\xff."""
+        """Returns the name as UTF-8 text without the secrets of URLs. Bytes that are not UTF-8
+        become escapes such as \\xff."""
         text = os.fsencode(self.name).decode("utf-8", "backslashreplace")
         return without_secrets(text) if is_url(text) else text
 
@@ -124,7 +124,8 @@ def _local(path: str, status: os.stat_result, named: bool) -> Capture:
 
 
 def ends_digest(path: str) -> str:
-    """Returns a digest of the first and last bytes of a local file: no store has a digest of it."""
+    """Returns a digest of the size and the first and last bytes of a local file, for which no store
+    provides a digest."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.fstat(file).st_size
@@ -137,7 +138,7 @@ def ends_digest(path: str) -> str:
 
 
 def with_digest(capture: Capture) -> Capture:
-    """Returns the capture with a digest. Computes the digest of a local file."""
+    """Returns the capture; computes the digest of a local file that has no digest yet."""
     if capture.digest or is_url(capture.name):
         return capture
     return replace(capture, digest=ends_digest(capture.name))
@@ -154,7 +155,8 @@ def refreshed(capture: Capture) -> Capture:
 
 
 def is_same(capture: Capture, now: Capture) -> bool:
-    """Checks that a capture has not changed. For a local file, the time decides, not the digest."""
+    """Checks that size, time and digest of a capture have not changed. Ignores the digest of a
+    local file."""
     known = (capture.size, capture.modified_ns) == (now.size, now.modified_ns)
     return known and now.digest in (None, capture.digest)
 
@@ -163,8 +165,8 @@ def is_same(capture: Capture, now: Capture) -> bool:
 
 
 def _walk_local(folder: str) -> Iterator[Capture]:
-    """Yields the regular files below a folder in order of name. Follows links to files, but not to
-    folders."""
+    """Yields the regular files below a folder in the order of their names. Follows links to files,
+    but not to folders."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: os.fsencode(entry.name))
     except OSError as error:
@@ -205,8 +207,8 @@ def _find_local(source: str) -> Iterator[Capture]:
 
 
 def _glob_local(pattern: str) -> Iterator[Capture]:
-    """Yields matching files, and the files below matching folders; `**` matches any number of
-    folders."""
+    """Yields matching files and, unless the pattern has `**` (which matches any number of
+    folders), the files below matching folders."""
     import glob
 
     found = False
@@ -225,8 +227,8 @@ def _opens_store(url: str, fs: Any) -> bool:  # noqa: ANN401
 
 
 def _url_maker(url: str, fs: Any, path: str) -> Callable[[str], str]:  # noqa: ANN401
-    """Returns a function that turns names of a store into URLs, with the host and the whole
-    chain."""
+    """Returns a function that turns names of a store into URLs, with the host and all of fsspec's
+    chain (`::`)."""
     own: Callable[[str], str] = fs.unstrip_protocol
     first, chain, rest = url.partition("::")
     start = first.rstrip("/").removesuffix(path.rstrip("/"))
@@ -242,8 +244,8 @@ def _walk_url(fs: Any, root: str) -> Iterator[Mapping[str, Any]]:  # noqa: ANN40
 
 
 def _described(fs: Any, path: str) -> Mapping[str, Any] | None:  # noqa: ANN401
-    """Returns the description of a path, or None for a glob. A name, too, may contain the
-    characters of a glob."""
+    """Returns the description of a path, or None for a glob. An existing file whose name contains
+    the characters of a glob is not a glob."""
     try:
         return dict(fs.info(path))
     except Exception:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes the HTML that the page of an audit consists of."""
+"""Makes the parts of the HTML page of an audit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import words
 
 CLASSES = dict(zip(_carry.VERDICTS, _carry.VERDICT_CLASSES, strict=True))
 
-# Styles that the page of captures does not need.
+# Styles that only the page of an audit needs, not the page of captures.
 STYLE = """<style>
 bdi { white-space: pre-wrap } bdi mark { padding: 0 .1em; margin: 0 .05em }
 a { color: inherit; text-underline-offset: .15em }
@@ -98,12 +98,12 @@ def cell(content: str, kind: str = "") -> str:
 
 
 def number(value: int, kind: str = "") -> str:
-    """Returns a count; 0 is faint."""
+    """Returns a cell with a count; a faint "-" stands for 0."""
     return cell(f"{value:,}" if value else "-", f"number {kind if value else 'faint'}".rstrip())
 
 
 def share(verdicts: Counter[str]) -> str:
-    """Returns a cell with a bar of all verdicts; other cells contain the numbers."""
+    """Returns a cell with a bar of the shares of all verdicts. Other cells contain the counts."""
     total, x, bars = sum(verdicts.values()), 0.0, ""
     for verdict, kind in CLASSES.items():
         width = 100 * verdicts[verdict] / total if total else 0

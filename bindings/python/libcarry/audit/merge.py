@@ -21,14 +21,14 @@ from .store import OWN, Store
 _FILE_BYTES = 128 << 20
 _FILES = 500
 _BATCH_ROWS = 2_048
-_GROUP_ROWS = 4 * _BATCH_ROWS  # number of rows in memory at once
+_GROUP_ROWS = 4 * _BATCH_ROWS  # number of rows in memory at once, without partitions
 _PARTITIONED_ROWS = 2 * _GROUP_ROWS
 _OPEN_FILES = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Files of a table that become one file, or one in each partition."""
+    """Files of a table that become one file, or one file in each partition."""
 
     table: str
     number: int
@@ -80,7 +80,7 @@ def _read(
 
 
 def _value(path: str, partition: str) -> str:
-    """Returns the value of the partition: the name of the file's folder contains it."""
+    """Returns the value of the partition, which is part of the name of the file's folder."""
     found = re.search(rf"/{partition}=([^/]*)/[^/]*$", path)
     return unquote(found[1]) if found else ""
 
@@ -92,7 +92,7 @@ def write_empty(store: Store, table: str, partition: str | None) -> None:
 
 
 def _rows(store: Store, merge: Merge, shared: Shared) -> Iterator[pyarrow.Table]:
-    """Yields rows; for a capture that was read again, only its last rows."""
+    """Yields the rows of a merge. For a capture that was read again, yields only its last rows."""
     schema = tables.schema(merge.table, shared.partition)
     for path in merge.earlier:
         part = path.removesuffix(f".{merge.table}.parquet")

@@ -37,7 +37,8 @@ TROUBLES_SHOWN = 50
 SPANS_MAX = 100
 VERSIONS_MAX = 10
 
-# Captures whose times fit in memory at once: for more captures, counts are read several times.
+# The number of captures whose times are kept in memory at once. With more captures, *counts* is
+# read several times.
 _TIMES_MAX = 500_000
 _SAMPLES_MAX = 4_096
 
@@ -77,7 +78,7 @@ class Sender:
 
 @dataclass(slots=True)
 class Capture:
-    """A row of *files*, with its rows of *counts* and the first of *findings*."""
+    """A row of *files*, with the capture's rows of *counts* and its first rows of *findings*."""
 
     row: Row
     counts: list[Row] = field(default_factory=list)
@@ -93,7 +94,7 @@ class Overview:
     packets: int = 0
     bytes: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
-    misnamed: int = 0  # files that are no captures, though they have the names of captures
+    misnamed: int = 0  # files with names of captures that are not captures
     versions: set[str] = field(default_factory=set)
     counts: Counter[tuple[str, str, str | None, str | None]] = field(default_factory=Counter)
     begin: datetime.datetime | None = None  # time of the first packet in the earliest capture
@@ -103,7 +104,9 @@ class Overview:
     timeless: Verdicts = field(default_factory=Counter)
     timeless_captures: int = 0
     folders: dict[str, Folder] = field(default_factory=dict)
-    depth: int | None = None  # most slashes in a folder; deeper ones count as the folders above
+    # The most slashes in a counted folder: folders with more are counted in the folder above them.
+    # None: no limit; negative: all are counted as one.
+    depth: int | None = None
     detailed: dict[str, list[Row]] = field(default_factory=dict)  # the captures of some folders
     shown: dict[str, Capture] = field(default_factory=dict)
     damaged: list[Row] = field(default_factory=list)
@@ -124,8 +127,9 @@ class Overview:
 
 
 def rate(verdicts: Verdicts) -> float | None:
-    """Returns the rate of corruption: the share of bad checksums among good and bad ones; None if
-    there are neither. Partial, absent and unverifiable checksums do not indicate corruption."""
+    """Returns the rate of corruption: the share of bad checksums among good and bad ones. Returns
+    None if there are neither. Partial, absent and unverifiable checksums do not indicate
+    corruption."""
     judged = verdicts["good"] + verdicts["bad"]
     return verdicts["bad"] / judged if judged else None
 
@@ -230,7 +234,7 @@ def _parent(folder: str) -> str:
 
 
 def _counted_folder(overview: Overview, folder: str) -> str:
-    """Returns the folder as which `folder` is counted: itself, or one above."""
+    """Returns the folder that counts the captures of `folder`: itself, or a folder above it."""
     if overview.depth is None:
         return folder
     while folder.count("/") > overview.depth and _parent(folder) != folder:
@@ -239,7 +243,7 @@ def _counted_folder(overview: Overview, folder: str) -> str:
 
 
 def _folder(overview: Overview, name: str) -> Folder:
-    """Returns the entry as which the folder `name` is counted; creates it if needed."""
+    """Returns the entry that counts the captures of the folder `name`; creates it if needed."""
     name = _counted_folder(overview, name)
     if name not in overview.folders:
         overview.folders[name] = Folder()
@@ -247,7 +251,8 @@ def _folder(overview: Overview, name: str) -> Folder:
 
 
 def _join_folders(overview: Overview) -> None:
-    """Counts the deepest folders as the folders above, until few enough remain."""
+    """Adds the counts of the deepest folders to the counts of the folders above, until at most
+    FOLDERS_MAX folders remain."""
     while len(overview.folders) > max(1, FOLDERS_MAX):
         depths = (name.count("/") for name in overview.folders if _parent(name) != name)
         overview.depth = max(depths, default=0) - 1
@@ -313,7 +318,7 @@ def _sum_spans(overview: Overview, source: Tables, samples: list[str]) -> None:
 
 class _Spans:
     """The spans of time in which captures begin. Names are kept as hashes, to save memory: each
-    entry costs some hundred bytes."""
+    entry takes about 100 bytes."""
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
@@ -352,7 +357,7 @@ class _Senders:
         self.exact = True
         self.rows = 0
         self._file: str | None = None
-        self._of_file: set[str | None] = set()  # in the last batch's last capture
+        self._of_file: set[str | None] = set()  # senders in the last capture of the last batch
 
     def add(self, table: Batch) -> None:
         table = table.filter(compute.is_in(table["verdict"], value_set=pyarrow.array(WRONG)))
@@ -383,7 +388,8 @@ class _Senders:
         return sorted(self.senders.values(), key=lambda each: (-each.checksums, str(each.address)))
 
     def _drop(self) -> None:
-        """Drops the half with the fewest checksums. A sender that occurs again counts from 0."""
+        """Keeps only the SENDERS_MAX / 2 senders with the most checksums. If a dropped sender
+        occurs again, its count starts at 0."""
         self.exact = False
         self.senders = {each.address: each for each in self.order()[: SENDERS_MAX // 2]}
         self._of_file &= self.senders.keys()
@@ -397,8 +403,8 @@ def _is_any(column: str, names: list[str]) -> Filter:
 
 
 def worst_folders(overview: Overview) -> list[str]:
-    """Returns all folders: first those with the most wrong checksums, then those with other
-    problems."""
+    """Returns all folders, worst first: by wrong checksums, then by the number of captures that are
+    not clean."""
 
     def key(item: tuple[str, Folder]) -> tuple[int, int, str]:
         name, folder = item

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Writes the page of an audit: one HTML file that loads nothing and runs nothing.
 
-The size of the page is bounded: it lists a limited number of folders, senders and captures. For the
-others, it shows their number, and an SQL query that lists them.
+The size of the page is bounded: it lists a limited number of folders, senders and captures. It
+shows the number of further ones, and an SQL query that lists them.
 """
 
 from __future__ import annotations

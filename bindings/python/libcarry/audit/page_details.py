@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Makes the targets of links on the page: the captures of a folder, and the details of each."""
+"""Makes the targets of links on the page: the captures of each folder, and the details of each
+capture."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from .overview import FINDINGS_SHOWN, Capture, Overview
 
 
 def anchors(kind: str, names: Iterable[str]) -> dict[str, str]:
-    """Returns an anchor for each name. Anchors are numbers, since names may contain anything."""
+    """Returns an anchor for each name. Anchors contain numbers, since names may contain
+    anything."""
     return {name: f"{kind}-{number}" for number, name in enumerate(names, 1)}
 
 

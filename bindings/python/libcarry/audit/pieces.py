@@ -47,7 +47,8 @@ def plan(capture: Capture, shared: tasks.Shared) -> tuple[Capture, list[Piece]]:
 
 
 def check(call: Call, shared: tasks.Shared) -> tuple[PieceResult, float]:
-    """Checks a piece, again if a store fails. Returns the result, and the time in seconds."""
+    """Checks a piece; repeats this if a store fails. Returns the result, and the time in
+    seconds."""
     fsspec.config.conf.update(shared.storage)
     began = time.monotonic()
     options = shared.options
@@ -88,8 +89,8 @@ class Gathered:
         return len(self.results) == self.count
 
     def rows(self, findings: int | None) -> worker.Rows | None:
-        """Returns the rows of the capture; None if the pieces do not add up, or the capture has
-        changed meanwhile."""
+        """Returns the rows of the capture, or None if the pieces do not fit together or the capture
+        has changed since they were planned."""
         try:
             whole = split.merge(self.results, findings)
             if not is_same(self.capture, refreshed(self.capture)):

@@ -11,8 +11,8 @@ from .listing import Capture
 # The number of captures that are sorted together: more would need much memory in the driver.
 WAVE = 100_000
 # Batches become smaller towards the end, to keep all cores busy until then: each is a fraction of
-# what remains for a core. There are limits, because each call costs time, and a failed call loses
-# its results.
+# the bytes that remain for a core. Batches that are too small waste time on calls; a large batch
+# loses many results if its call fails.
 _PART_OF_REST = 2
 _BATCH_BYTES = (64 << 20, 4 << 30)
 _BATCH_CAPTURES = 500
@@ -32,7 +32,7 @@ def weight(capture: Capture) -> int:
 
 
 def batches(captures: Sequence[Capture], cores: int) -> Iterator[tuple[Capture, ...]]:
-    """Yields the captures of one call each, in the given order."""
+    """Yields the captures of each call, in the given order."""
     rest = sum(map(weight, captures))
     batch: list[Capture] = []
     size = 0

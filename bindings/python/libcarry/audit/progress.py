@@ -88,7 +88,7 @@ class Progress:
     # --- Output ---
 
     def line(self) -> str:
-        """Returns text such as: 12 of 100 captures, 1.20 of 9.80 GB, 0.51 GB/s, 17 s left, 3
+        """Returns text such as: 12 of 100 captures, 1.20 GB of 9.80 GB, 512.00 MB/s, 17 s left, 3
         wrong."""
         seconds = max(1e-9, time.monotonic() - self._began)
         rate = self.bytes_done / seconds

@@ -33,8 +33,9 @@ def _rate(overview: Overview) -> Iterator[str]:
 
 
 def causes(overview: Overview) -> list[tuple[str, str | None, int]]:
-    """Returns each verdict and cause of bad and partial checksums, and of illegal ones with a
-    cause, with their number: bad ones first, then by number."""
+    """Returns verdict, cause and number of checksums. Counts bad and partial checksums, and illegal
+    ones whose cause is known. The order is: bad, illegal, partial; within a verdict the most
+    frequent cause first, and no cause last."""
     sums: dict[tuple[str, str | None], int] = {}
     for (_, verdict, _, cause), number in overview.counts.items():
         if number and (cause or verdict in ("bad", "partial")):
@@ -53,7 +54,8 @@ def _causes(overview: Overview) -> Iterator[str]:
 
 
 def _worst(overview: Overview) -> Iterator[str]:
-    """Yields the worst folder and the worst sender, if there are several."""
+    """Yields a line about the folder with the most wrong checksums, if there are several folders,
+    and a line about the sender with the most checksums in findings, if there is any sender."""
     if overview.wrong and len(overview.folders) > 1:
         name = worst_folders(overview)[0]
         wrong = words.counted(overview.folders[name].wrong, "wrong checksum")
@@ -117,7 +119,7 @@ def to_dict(overview: Overview) -> dict[str, Any]:
 
 
 def exit_status(overview: Overview) -> int:
-    """Returns the status of the worst capture. A file that is no capture counts if it has the name
-    of one."""
+    """Returns the status of the worst capture. A file that is not a capture counts only if it has
+    the name of a capture."""
     found = [tasks.GRAVITY[status] for status in overview.statuses if status in tasks.GRAVITY]
     return max([*found, tasks.DAMAGED if overview.misnamed else tasks.CLEAN])

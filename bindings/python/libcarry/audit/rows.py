@@ -32,7 +32,7 @@ def checked_options(findings: int | None, threads: int) -> Options:
 def rows(
     captures: Iterable[Capture], table: str, options: Options
 ) -> Iterator[pyarrow.RecordBatch]:
-    """Yields the rows of captures, and checks these one after the other: memory holds the rows of
-    one capture."""
+    """Yields the rows of captures. Checks the captures one after the other, so that memory holds
+    the rows of only one."""
     for capture in captures:
         yield from check(capture, options)[table].to_batches(BATCH_ROWS)

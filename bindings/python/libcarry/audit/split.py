@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Checks a large capture in pieces by several workers, with the rows that one worker would find.
+"""Checks a large capture in pieces by several workers. The rows equal the rows of a single worker.
 
     pieces = plan(name, size, open_file, piece_size)
     results = [check_piece(piece, open_file, findings) for piece in pieces]  # anywhere
@@ -30,9 +30,10 @@ from ..packets import selected_verdicts
 if TYPE_CHECKING:
     from .._types import Progress
 
-# The number of bytes that are read to find a boundary in their first half, and the number of
-# records that must follow each other from the boundary to the end of these bytes. A capture inside
-# a packet has such a chain only if it ends with the packet.
+# WINDOW_BYTES are read to find a boundary in their first half. More than CHAIN_RECORDS records must
+# follow each other from the boundary to the end of these bytes, unless the file ends there. The
+# content of a packet may itself be a capture: its records form such a chain only if they end with
+# the packet.
 WINDOW_BYTES = 1 << 20
 CHAIN_RECORDS = 16
 HEAD_BYTES = 1 << 20  # read before the first packet
@@ -40,16 +41,23 @@ HEAD_BYTES = 1 << 20  # read before the first packet
 # Properties that the first record of a piece must have. At other offsets, a chain of records with
 # all of them is unlikely. If a capture has packets without them, fewer pieces are found.
 SNAPLEN_BYTES = 256 << 10  # the largest default of tcpdump and Wireshark
-SECONDS_APART = 10 * 366 * 86_400  # from the first packet
+SECONDS_APART = 10 * 366 * 86_400  # largest distance from the time of the first packet
 
-# Limits of capture/: CARRY_CAPTURE_PACKET_MAX, and the number of flows that it always counts
-# separately.
+# Limits of capture/: CARRY_CAPTURE_PACKET_MAX, and FLOWS_MAX (the number of flows that are
+# always counted separately).
 PACKET_BYTES = 16 << 20
 FLOWS = 256
-FLOW_AGREES = 3
 
-# A piece with more related packets is not worth its cost.
+# From this many bad checksums on, the causes that a flow shows may depend on whether a full table
+# has dropped it.
+FLOW_MAY_DIFFER = 2
+
+# A piece with more bytes of related packets is not worth its cost.
 RELATED_BYTES = 32 << 20
+
+# The largest number of bad checksums of related packets whose flows are compared: memory holds a
+# row of each. One worker that reads the whole capture needs no more memory for more bad checksums.
+MOST_COMPARED = 100_000
 
 _WRONG = selected_verdicts(("bad", "illegal"))
 _FINDINGS_AT_FIRST = 10_000  # kept in a first check if all are requested
@@ -97,7 +105,7 @@ class PieceResult:
     """The result of one worker for a piece."""
 
     piece: Piece
-    own: dict[str, pyarrow.Table]  # the tables of each packet alone; findings omit related packets
+    own: dict[str, pyarrow.Table]  # tables of packets judged alone; findings omit related packets
     related: bytes | None  # packets to be judged with packets of other pieces; None: too many
     descriptions: int
 
@@ -124,7 +132,7 @@ class _Format(Protocol):
     prefix: bytes
     descriptions: int
     first: int  # offset of the first packet
-    step: int  # offsets of records are multiples of it
+    step: int  # offsets of records are multiples of this number
 
     def begins(self, data: bytes, at: int) -> bool:
         """Checks whether a packet seems to begin at `at`."""
@@ -152,7 +160,8 @@ class _Pcap:
         self._header, self._ticks = _PCAP[magic]
         self._swaps = version < [2, 3] or version[0] == 543  # the two lengths are swapped
         self._words = struct.Struct(f"{order}LLLL")
-        self._seconds: int = self._words.unpack_from(head, self.first)[0]  # of the first packet
+        # The time of the first packet.
+        self._seconds: int = self._words.unpack_from(head, self.first)[0]
 
     @staticmethod
     def knows(head: bytes) -> bool:
@@ -220,7 +229,7 @@ class _Pcapng:
 
 
 def _format(head: bytes) -> _Format | None:
-    """Returns the format of a capture that begins with `head`; None if it cannot be split."""
+    """Returns the format of a capture that begins with `head`, or None if it cannot be split."""
     if len(head) < 48:
         return None
     if _Pcap.knows(head):
@@ -243,8 +252,9 @@ def _read(file: File, start: int, size: int) -> bytes:
 
 
 def _is_chain(data: bytes, at: int, form: _Format, is_end: bool, broken: set[int]) -> bool:
-    """Checks whether records follow each other from `at` to the end of the bytes. The last record
-    may be cut if enough records precede it. Adds offsets without such a chain to `broken`."""
+    """Checks whether records follow each other from `at` to the end of the bytes. If `is_end` (the
+    file ends there), any number of complete records suffices. Otherwise, or if the last record is
+    cut, there must be more than CHAIN_RECORDS. Adds offsets without such a chain to `broken`."""
     chain = []
     while at < len(data) and at not in broken and (size := form.size(data, at)):
         chain.append(at)
@@ -256,7 +266,7 @@ def _is_chain(data: bytes, at: int, form: _Format, is_end: bool, broken: set[int
 
 
 def boundary(file: File, target: int, size: int, form: _Format) -> int | None:
-    """Returns the first offset from `target` on where a packet seems to begin."""
+    """Returns the first offset from `target` on where a packet seems to begin, or None."""
     start = target + -target % form.step
     data = _read(file, start, WINDOW_BYTES)
     is_end = start + len(data) >= size
@@ -278,7 +288,8 @@ def _starts(file: File, size: int, form: _Format, piece_size: int) -> Iterator[i
 
 
 def plan(name: str, size: int, open_file: OpenFile, piece_size: int) -> list[Piece]:
-    """Returns the pieces of a capture; none if it is small, compressed, or in another format."""
+    """Returns the pieces of a capture, or no pieces if it is small, compressed, or in another
+    format."""
     if size < 2 * piece_size:
         return []
     with open_file() as file:
@@ -408,8 +419,8 @@ def _count_wrong(verdicts: Counter[str]) -> int:
 
 
 class _Related:
-    """The related packets of all pieces: their counts if they are judged together, and if each is
-    judged alone."""
+    """The related packets of all pieces, with two counts of their checksums: if the packets are
+    judged together, and if each packet is judged alone."""
 
     def __init__(self, results: Sequence[PieceResult]) -> None:
         self._name = results[0].piece.name
@@ -417,11 +428,13 @@ class _Related:
             (cast(bytes, result.related), packets, result.piece.shift)
             for result, packets in zip(results, _packets_before(results), strict=True)
         ]
-        self._alone = self._check(0, alone=True)
-        together = self._check(0)
+        alone, together = self._check(0, alone=True), self._check(0)
+        self._counts_alone = pyarrow.table(alone.table("counts"))
         self._counts_together = pyarrow.table(together.table("counts"))
-        if _has_flow_causes(self._counts_together):
+        if _flow_causes(self._counts_together) != _flow_causes(self._counts_alone):
             raise IndivisibleError("bad checksums of a flow may have one cause")
+        if together.listed() > MOST_COMPARED:
+            raise IndivisibleError(f"more than {MOST_COMPARED:,} bad checksums may belong to flows")
         if together.listed() > FLOWS and _may_show_flows(self.findings(together.listed())):
             raise IndivisibleError(f"more than {FLOWS} flows have bad checksums")
 
@@ -432,30 +445,33 @@ class _Related:
         """Replaces the counts of packets judged alone with the counts of packets judged
         together."""
         counts.update(_counts(self._counts_together))
-        counts.subtract(_counts(pyarrow.table(self._alone.table("counts"))))
+        counts.subtract(_counts(self._counts_alone))
 
     def findings(self, kept: int) -> pyarrow.Table:
         return pyarrow.table(self._check(kept).table("findings"))
 
 
-def _has_flow_causes(counts: pyarrow.Table) -> bool:
+def _flow_causes(counts: pyarrow.Table) -> Counter[_Key]:
+    """Returns the counts of causes that flows may show; a packet alone may show some of them."""
     causes = pyarrow.array(_carry.FLOW_CAUSES.split(), pyarrow.string())
     shown = pyarrow.compute.is_in(counts["cause"], value_set=causes)
-    return bool(pyarrow.compute.any(shown).as_py())
+    return _counts(counts.filter(shown))
 
 
 def _may_show_flows(findings: pyarrow.Table) -> bool:
-    """Checks whether there are more flows than a table holds, so that one of them may show a cause
-    after others have lost their places. Headers of 0 ("zero") and sums of
-    0xffff ("twice") may be flows, too."""
+    """Checks whether there are more flows than a table of the library holds, and a flow with at
+    least FLOW_MAY_DIFFER bad sums. The flows that the table drops then depend on the order of all
+    packets, and so do the causes that a flow, or the pair of its addresses, shows. A bad sum may be
+    part of a flow if it has no cause, or the cause "one_bit", "twice", "zero" or
+    "address_changed"."""
     compute = pyarrow.compute
-    causes = pyarrow.array([None, "one_bit", "twice", "zero"], pyarrow.string())
+    causes = pyarrow.array([None, "one_bit", "twice", "zero", "address_changed"], pyarrow.string())
     bad = findings.filter(compute.is_in(findings["cause"], value_set=causes))
     flow = ["protocol", "src_ip", "dst_ip", "src_port", "dst_port"]
     if len(bad.group_by(flow).aggregate([])) <= FLOWS:
         return False
     sums = bad.group_by(flow).aggregate([([], "count_all")])
-    return bool(compute.max(sums["count_all"]).as_py() >= FLOW_AGREES)
+    return bool(compute.max(sums["count_all"]).as_py() >= FLOW_MAY_DIFFER)
 
 
 # --- All pieces ---
@@ -469,7 +485,7 @@ def _packets_before(results: Sequence[PieceResult]) -> list[int]:
 
 def contradiction(result: PieceResult) -> str | None:
     """Returns the reason why a piece cannot give the capture's result, so that the other pieces are
-    useless; None if it can."""
+    useless. Returns None if it can."""
     if result.related is None:
         return f"more than {RELATED_BYTES >> 20} MiB of packets are related to others"
     if result.descriptions != result.piece.descriptions:
@@ -480,8 +496,8 @@ def contradiction(result: PieceResult) -> str | None:
 
 
 def _check_that_pieces_fit(results: Sequence[PieceResult]) -> None:
-    """Checks that the pieces fit together: if a piece begins with a record and contains whole
-    records, so does the next piece."""
+    """Checks that the pieces fit together. By induction: if a piece begins with a record and
+    contains whole records, so does the next piece."""
     places = [result.piece.index for result in results]
     if places != list(range(results[0].piece.count)):
         raise ValueError(f"pieces {places} are not all of {results[0].piece.count}")
@@ -508,7 +524,8 @@ def _set_column(table: pyarrow.Table, name: str, column: Any) -> pyarrow.Table: 
 def _findings(
     results: Sequence[PieceResult], related: pyarrow.Table, findings: int | None
 ) -> pyarrow.Table:
-    """Returns all findings; those of related packets come from `related`."""
+    """Returns the first `findings` findings (None: all), in the order of frames. `related` has the
+    findings of related packets."""
     pieces = [
         _shift_findings(result, packets)
         for result, packets in zip(results, _packets_before(results), strict=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Writes the folder of an audit, on a disk or in a store, and changes it atomically."""
+"""Writes the folder of an audit, on a disk or in a store, and commits new tables. A later run
+completes an interrupted commit."""
 
 from __future__ import annotations
 
@@ -74,8 +75,8 @@ class Store:
         return bool(self.fs.exists(self.path(*parts)))
 
     def sizes(self, *parts: str) -> dict[str, int]:
-        """Returns the paths of all files below a folder, in order, with their sizes; none if the
-        folder is missing. Makes one listing: requests for single files would take hours in a
+        """Returns the paths of all files below a folder, in order, with their sizes. A missing
+        folder has no files. Makes one listing: requests for single files would take hours in a
         store."""
         self.fs.invalidate_cache()
         found = self.fs.find(self.path(*parts), detail=True)
@@ -105,7 +106,8 @@ class Store:
 
     @contextmanager
     def _object(self, path: str) -> Iterator[IO[bytes]]:
-        """Creates an object. It appears when it is closed: an incomplete one is removed then."""
+        """Creates an object, which appears when it is closed. If writing fails, removes the
+        incomplete object."""
         try:
             with self.fs.open(path, "wb") as file:
                 yield file
@@ -118,13 +120,13 @@ class Store:
             file.write(json.dumps(value, indent=1).encode() + b"\n")
 
     def claim(self, value: object, *parts: str) -> bool:
-        """Writes a file unless it exists; returns whether it wrote it. This is atomic only on a
-        disk and in stores that support it."""
+        """Writes a file unless it exists; returns whether the file was written. This is atomic only
+        on a disk and in stores that support it."""
         if self.exists(*parts):
             return False
         try:
             self._write_new(json.dumps(value, indent=1).encode() + b"\n", self.path(*parts))
-        except Exception:  # raised, too, by stores that can only replace files
+        except Exception:  # stores that can only replace files raise an exception, too
             if self.exists(*parts):
                 return False
             self.write_json(value, *parts)
@@ -144,7 +146,7 @@ class Store:
             os.unlink(whole)
 
     def read_json(self, *parts: str) -> Any:  # noqa: ANN401
-        """Returns the value in a JSON file; None if there is no such file."""
+        """Returns the value in a JSON file, or None if there is no such file."""
         self.fs.invalidate_cache()
         try:
             with self.fs.open(self.path(*parts), "rb") as file:
@@ -153,8 +155,8 @@ class Store:
             return None
 
     def replace(self, source: str, target: str) -> None:
-        """Replaces a folder with another. On a disk this is atomic. A store copies each object, and
-        the source remains until it is removed."""
+        """Replaces the folder `target` with `source`. A disk renames both folders. A store copies
+        each object, and the source remains until it is removed."""
         if not self.is_local:
             self.remove(target)
             for path in self.files(source):
@@ -172,7 +174,7 @@ class Store:
             self.fs.rm(self.path(*parts), recursive=True)
 
 
-# --- Parts: the results of one task ---
+# --- Parts: the results of one call each ---
 
 
 def _part(folder: str, name: str, table: str) -> tuple[str, ...]:
@@ -288,5 +290,5 @@ def commit(store: Store) -> None:
 
 
 def prepare(store: Store) -> None:
-    """Marks the next tables as complete. From then on, a commit can only be completed."""
+    """Marks the next tables as complete. After that, the commit can no longer be abandoned."""
     store.write_json({"tables": list(tables.NAMES)}, OWN, "commit.json")

@@ -17,14 +17,14 @@ from .. import _carry
 if TYPE_CHECKING:
     from .worker import Rows
 
-# New columns are added only at the end; any other change is a new version.
+# New columns are added only at the end; any other change requires a new version.
 VERSION = "1"
 NAMES = ("files", "counts", "findings")
 
 # Spark cannot read Parquet with nanoseconds.
 _TIME = pyarrow.timestamp("us", "UTC")
 
-# Columns of *files* after those of libcarry: name, type, whether it may be null, description.
+# Columns of *files* after the columns of a check: name, type, whether it may be null, description.
 EXTRA_FILES = (
     ("folder", pyarrow.string(), False, "the part of the name before its last slash"),
     ("modified", _TIME, True, "when the capture was last changed, as its store says"),
@@ -40,9 +40,10 @@ EXTRA_FILES = (
 # The limit for a folder in the name of its partition: names have at most 255 bytes, including
 # "folder=".
 _PARTITION_BYTES = 240
-_TAIL_CHARACTERS = 16  # each has up to four bytes, and each byte takes three as %xx
+_TAIL_CHARACTERS = 16  # each is up to 4 bytes of UTF-8, and each byte becomes the 3 bytes of %xx
 
-# The columns that partition the tables of an archive, and the tables that already have them.
+# The columns that can partition the tables of an archive, each with the tables that already have
+# this column.
 PARTITIONS = {"day": (), "folder": ("files",)}
 
 
@@ -86,8 +87,8 @@ def _day(rows: Rows) -> str:
 
 
 def _folder(rows: Rows) -> str:
-    """Returns the folder, shortened if it is too long for the name of its partition. That name
-    contains %2F for each slash."""
+    """Returns the folder, shortened if it is too long for the name of its partition, in which each
+    slash is written as %2F."""
     folder = str(rows.value("folder"))
     if len(quote(folder, safe="")) <= _PARTITION_BYTES:
         return folder

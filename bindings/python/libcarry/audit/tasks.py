@@ -29,8 +29,8 @@ GRAVITY = {
 
 
 def gravity(file: str, status: str, named: bool = False) -> int:
-    """Returns the severity of a status. A file that is no capture is DAMAGED if it has the name of
-    a capture, or if a source names it."""
+    """Returns the severity of a status. A file that is not a capture is DAMAGED if it has the name
+    of a capture, or if a source names it."""
     if status == "not_capture":
         return DAMAGED if named or _carry.is_capture_name(file) else CLEAN
     return GRAVITY[status]
@@ -86,7 +86,7 @@ class Outcome:
 
 
 def write(part: str, shared: Shared, found: Iterable[tuple[Capture, worker.Rows]]) -> Outcome:
-    """Writes the rows of captures as a part."""
+    """Writes the rows of captures as a part; returns the outcome."""
     began = time.monotonic()
     outcome = Outcome(part)
     with part_writer(Store(shared.out), shared.folder, part, shared.partition) as writer:
@@ -99,8 +99,8 @@ def write(part: str, shared: Shared, found: Iterable[tuple[Capture, worker.Rows]
 
 
 def check(batch: Batch, shared: Shared) -> Outcome:
-    """Checks the captures of a batch, one after the other. Repeats this if the target fails; a
-    failed capture is a row."""
+    """Checks the captures of a batch, one after the other, and writes their rows. Repeats this if
+    the store of the tables fails. A capture that cannot be read gets a row with the reason."""
     fsspec.config.conf.update(shared.storage)
     for left in reversed(range(shared.options.retries + 1)):
         found = ((capture, worker.read(capture, shared.options)) for capture in batch.captures)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Draws verdicts over time: two bar charts, like the page of captures, and their numbers."""
+"""Draws verdicts over time: two bar charts like the charts on the page of captures, and a table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _next(time: datetime.datetime, unit: str) -> datetime.datetime:
 
 
 def _spans(overview: Overview) -> list[datetime.datetime]:
-    """Returns the starts of all spans, including those in which no capture begins."""
+    """Returns the starts of all spans, including spans in which no capture begins."""
     starts = sorted(overview.spans)
     spans = starts[:1]
     while spans and spans[-1] < starts[-1]:

@@ -16,7 +16,7 @@ BRANCHES_MAX = 8  # rows below each folder; further branches share a row
 
 @dataclass
 class Node:
-    """A folder, and the sum of all folders below it."""
+    """A folder, and the sum of this folder and all folders below it."""
 
     name: str  # text of its row: the rest of the path below the node above
     path: str
@@ -109,7 +109,8 @@ def _rows(node: Node, anchors: Mapping[str, str], depth: int) -> Iterator[str]:
 
 
 def table(folders: Mapping[str, Folder], anchors: Mapping[str, str]) -> str:
-    """Returns the table. `anchors` holds the anchors of folders whose captures the page lists."""
+    """Returns the table of the folders. `anchors` holds the anchors of the folders whose captures
+    the page lists."""
     root = plant(folders)
     _open_worst(root)
     heads = ["folder", *(f"#{verdict}" for verdict in words.WRONG), "#corruption rate"]

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from .. import _carry
 
-# The words for the status of one capture, and of several, to follow their number.
+# For each status, the words for one capture and for several. They follow the number of captures.
 STATUS_WORDS = {
     "wrong": ("has wrong checksums", "with wrong checksums"),
     "damaged": ("damaged", "damaged"),
@@ -35,7 +35,8 @@ CAUSE_ADVICE = dict(zip(_carry.CAUSES, _carry.CAUSE_ADVICE, strict=True))
 REASON_WORDS = dict(zip(_carry.REASONS, _carry.REASON_WORDS, strict=True))
 
 NAME_MAX = 400
-# Replaces omitted text. It is a noncharacter of Unicode, so that no name contains it.
+# Replaces omitted text: a noncharacter of Unicode. If a name contains it, without_secrets()
+# replaces it.
 LEFT_OUT = "\ufdd0"
 
 _USER = re.compile(r"(?<=://)[^/?#]*@")
@@ -131,7 +132,7 @@ def remainders(statuses: Mapping[str, int]) -> Iterator[str]:
 
 
 def cause_words(cause: str, number: int) -> str:
-    """Returns text such as "holds 0: never filled in, or computed twice", to follow a number."""
+    """Returns text such as "hold 0: never filled in, or computed twice" for use after a number."""
     return (number != 1 and CAUSE_MANY.get(cause)) or CAUSE_WORDS.get(cause) or cause
 
 

@@ -25,14 +25,14 @@ from .listing import Capture, is_final, is_same, one_line, refreshed, with_diges
 if TYPE_CHECKING:
     from .split import Whole
 
-# Blocks of a remote capture in memory: the current block, and the next ones.
+# Blocks of a remote capture in memory: the current block, and the next one.
 _BLOCK_BYTES = 4 << 20
 _BLOCKS = 2
 _ANSWER_SECONDS = 60
 _WRONG = selected_verdicts(("bad", "illegal"))
 _FINDINGS_AT_FIRST = 10_000
 
-# The first bytes of files that are no captures, each with a reason.
+# The first bytes of files that are not captures, each with a reason.
 _ENCRYPTED = {
     b"age-encryption.org/": "encrypted by age",
     b"-----BEGIN PGP MESSAGE": "encrypted by OpenPGP",
@@ -96,7 +96,7 @@ class _Counted(io.RawIOBase):
 @contextmanager
 def open_remote(url: str) -> Iterator[Any]:
     """Opens a file of a store. The next block is fetched while one is read."""
-    fs, path = fsspec.core.url_to_fs(url)  # fs is kept: some close their files when they are freed
+    fs, path = fsspec.core.url_to_fs(url)  # kept: a freed store may close its files
     options = {"cache_type": "background", "cache_options": {"maxblocks": _BLOCKS}}
     with fs.open(path, "rb", block_size=_BLOCK_BYTES, **options) as file:
         yield file
@@ -104,7 +104,8 @@ def open_remote(url: str) -> Iterator[Any]:
 
 @contextmanager
 def _open_whole(url: str) -> Iterator[Any]:
-    """Opens a file of a web server that sends no ranges: one response, however long it takes."""
+    """Opens a file of a web server that does not support ranges. Reads one response, without a
+    limit on its duration."""
     import aiohttp
 
     fs, path = fsspec.core.url_to_fs(url)
@@ -241,7 +242,7 @@ def of_pieces(capture: Capture, whole: Whole, pieces: int, seconds: float) -> Ro
 
 
 def unread(capture: Capture, status: str, error: str, work: _Work | None = None) -> Rows:
-    """Returns the row of a capture from which nothing was read."""
+    """Returns the row of a capture without results."""
     work = work or _Work(capture, time.monotonic())
     known = {
         "file": capture.label,
@@ -256,7 +257,7 @@ def unread(capture: Capture, status: str, error: str, work: _Work | None = None)
 
 
 def _no_capture(capture: Capture, reason: str) -> str:
-    """Returns the reason why a file is no capture."""
+    """Returns the reason why a file is not a capture."""
     try:
         with (
             open_remote(capture.name) if is_url(capture.name) else open(capture.name, "rb") as file
@@ -271,7 +272,7 @@ def _no_capture(capture: Capture, reason: str) -> str:
 
 
 def _attempt(work: _Work, options: Options) -> Rows:
-    """Reads a capture once. Raises errors that another attempt may avoid."""
+    """Reads a capture once; returns its rows. Raises errors that another attempt may avoid."""
     work.attempts += 1
     capture = work.capture
     if capture.size is None:
@@ -296,7 +297,8 @@ def pause(options: Options, attempt: int) -> None:
 
 
 def read(capture: Capture, options: Options) -> Rows:
-    """Returns the rows of a capture. If a store fails, tries again after a pause."""
+    """Returns the rows of a capture. If the store fails or the capture changes meanwhile, tries
+    again after a pause."""
     work = _Work(capture, time.monotonic())
     if capture.error:
         return unread(capture, "failed", capture.error, work)

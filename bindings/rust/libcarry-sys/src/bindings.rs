@@ -14,6 +14,8 @@ pub const CARRY_CAPTURE_VLANS_MAX: u32 = 4;
 pub const CARRY_CAPTURE_SENDERS_MAX: u32 = 64;
 pub const CARRY_CAPTURE_SPANS_MAX: u32 = 64;
 pub const CARRY_CAPTURE_GROUP_FRAMES: u32 = 5;
+pub const CARRY_CAPTURE_OTHERS: u32 = 5;
+pub const CARRY_CAPTURE_ASSUMPTIONS: u32 = 24;
 pub const CARRY_SUM_INLINE_BYTES: u32 = 64;
 pub const CARRY_PATCH_QUIET: u32 = 1;
 pub const CARRY_OK: carry_error = 0;
@@ -417,7 +419,8 @@ pub const CARRY_CAPTURE_FORMAT_NETXRAY: carry_capture_format = 11;
 pub const CARRY_CAPTURE_FORMAT_SNIFFER: carry_capture_format = 12;
 pub const CARRY_CAPTURE_FORMAT_IPTRACE: carry_capture_format = 13;
 pub const CARRY_CAPTURE_FORMAT_ERF: carry_capture_format = 14;
-pub const CARRY_CAPTURE_FORMAT_COUNT: carry_capture_format = 15;
+pub const CARRY_CAPTURE_FORMAT_ETL: carry_capture_format = 15;
+pub const CARRY_CAPTURE_FORMAT_COUNT: carry_capture_format = 16;
 pub type carry_capture_format = crate::ctypes::c_uint;
 extern "C" {
     pub fn carry_capture_format(capture: *mut carry_capture) -> carry_capture_format;
@@ -446,6 +449,9 @@ extern "C" {
 }
 extern "C" {
     pub fn carry_capture_stop_on(capture: *mut carry_capture, descriptor: crate::ctypes::c_int);
+}
+extern "C" {
+    pub fn carry_capture_map(capture: *mut carry_capture);
 }
 pub const CARRY_CAPTURE_PACKET_RECEIVED: carry_capture_packet_flag = 1;
 pub const CARRY_CAPTURE_PACKET_SENT: carry_capture_packet_flag = 2;
@@ -501,31 +507,33 @@ pub const CARRY_CAPTURE_CAUSE_BESIDE_PARTIAL: carry_capture_cause = 4;
 pub const CARRY_CAPTURE_CAUSE_BY_SENDER: carry_capture_cause = 5;
 pub const CARRY_CAPTURE_CAUSE_ADLER32: carry_capture_cause = 6;
 pub const CARRY_CAPTURE_CAUSE_AROUND_PARTIAL: carry_capture_cause = 7;
-pub const CARRY_CAPTURE_CAUSE_OFFLOAD: carry_capture_cause = 8;
-pub const CARRY_CAPTURE_CAUSE_SENT: carry_capture_cause = 9;
-pub const CARRY_CAPTURE_CAUSE_LOCAL: carry_capture_cause = 10;
-pub const CARRY_CAPTURE_CAUSE_PASSED_ON: carry_capture_cause = 11;
-pub const CARRY_CAPTURE_CAUSE_RECEIVED: carry_capture_cause = 12;
-pub const CARRY_CAPTURE_CAUSE_SAID_LEFT: carry_capture_cause = 13;
-pub const CARRY_CAPTURE_CAUSE_SAID_VALID: carry_capture_cause = 14;
-pub const CARRY_CAPTURE_CAUSE_NOT_INVERTED: carry_capture_cause = 15;
-pub const CARRY_CAPTURE_CAUSE_SWAPPED: carry_capture_cause = 16;
-pub const CARRY_CAPTURE_CAUSE_NO_PSEUDO: carry_capture_cause = 17;
-pub const CARRY_CAPTURE_CAUSE_PSEUDO_TWICE: carry_capture_cause = 18;
-pub const CARRY_CAPTURE_CAUSE_PSEUDO_LENGTH: carry_capture_cause = 19;
-pub const CARRY_CAPTURE_CAUSE_PSEUDO_ADDRESS: carry_capture_cause = 20;
-pub const CARRY_CAPTURE_CAUSE_PSEUDO_PROTOCOL: carry_capture_cause = 21;
-pub const CARRY_CAPTURE_CAUSE_PADDING: carry_capture_cause = 22;
-pub const CARRY_CAPTURE_CAUSE_ODD_BYTE: carry_capture_cause = 23;
-pub const CARRY_CAPTURE_CAUSE_TTL: carry_capture_cause = 24;
-pub const CARRY_CAPTURE_CAUSE_LOST_CARRY: carry_capture_cause = 25;
-pub const CARRY_CAPTURE_CAUSE_ONE_BIT: carry_capture_cause = 26;
-pub const CARRY_CAPTURE_CAUSE_ADDRESS_CHANGED: carry_capture_cause = 27;
-pub const CARRY_CAPTURE_CAUSE_REWRITTEN: carry_capture_cause = 28;
-pub const CARRY_CAPTURE_CAUSE_REPEATED: carry_capture_cause = 29;
-pub const CARRY_CAPTURE_CAUSE_NONE_UPDATED: carry_capture_cause = 30;
-pub const CARRY_CAPTURE_CAUSE_LEFT_THEN_CHANGED: carry_capture_cause = 31;
-pub const CARRY_CAPTURE_CAUSE_COUNT: carry_capture_cause = 32;
+pub const CARRY_CAPTURE_CAUSE_INSIDE_GOOD: carry_capture_cause = 8;
+pub const CARRY_CAPTURE_CAUSE_OFFLOAD: carry_capture_cause = 9;
+pub const CARRY_CAPTURE_CAUSE_SENT: carry_capture_cause = 10;
+pub const CARRY_CAPTURE_CAUSE_LOCAL: carry_capture_cause = 11;
+pub const CARRY_CAPTURE_CAUSE_PASSED_ON: carry_capture_cause = 12;
+pub const CARRY_CAPTURE_CAUSE_RECEIVED: carry_capture_cause = 13;
+pub const CARRY_CAPTURE_CAUSE_SAID_LEFT: carry_capture_cause = 14;
+pub const CARRY_CAPTURE_CAUSE_SAID_VALID: carry_capture_cause = 15;
+pub const CARRY_CAPTURE_CAUSE_NOT_INVERTED: carry_capture_cause = 16;
+pub const CARRY_CAPTURE_CAUSE_SWAPPED: carry_capture_cause = 17;
+pub const CARRY_CAPTURE_CAUSE_NO_PSEUDO: carry_capture_cause = 18;
+pub const CARRY_CAPTURE_CAUSE_PSEUDO_TWICE: carry_capture_cause = 19;
+pub const CARRY_CAPTURE_CAUSE_PSEUDO_LENGTH: carry_capture_cause = 20;
+pub const CARRY_CAPTURE_CAUSE_PSEUDO_ADDRESS: carry_capture_cause = 21;
+pub const CARRY_CAPTURE_CAUSE_PSEUDO_PROTOCOL: carry_capture_cause = 22;
+pub const CARRY_CAPTURE_CAUSE_PADDING: carry_capture_cause = 23;
+pub const CARRY_CAPTURE_CAUSE_ODD_BYTE: carry_capture_cause = 24;
+pub const CARRY_CAPTURE_CAUSE_TTL: carry_capture_cause = 25;
+pub const CARRY_CAPTURE_CAUSE_LOST_CARRY: carry_capture_cause = 26;
+pub const CARRY_CAPTURE_CAUSE_ONE_BIT: carry_capture_cause = 27;
+pub const CARRY_CAPTURE_CAUSE_ADDRESS_CHANGED: carry_capture_cause = 28;
+pub const CARRY_CAPTURE_CAUSE_REWRITTEN: carry_capture_cause = 29;
+pub const CARRY_CAPTURE_CAUSE_REPEATED: carry_capture_cause = 30;
+pub const CARRY_CAPTURE_CAUSE_NONE_UPDATED: carry_capture_cause = 31;
+pub const CARRY_CAPTURE_CAUSE_LEFT_THEN_CHANGED: carry_capture_cause = 32;
+pub const CARRY_CAPTURE_CAUSE_CONSTANT: carry_capture_cause = 33;
+pub const CARRY_CAPTURE_CAUSE_COUNT: carry_capture_cause = 34;
 pub type carry_capture_cause = crate::ctypes::c_uint;
 pub const CARRY_CAPTURE_COMPUTED: carry_capture_certainty = 0;
 pub const CARRY_CAPTURE_INFERRED: carry_capture_certainty = 1;
@@ -554,7 +562,8 @@ pub struct carry_capture_finding {
     pub packet: *const carry_capture_packet,
     pub certainty: u32,
     pub bit: u32,
-    pub reserved: [u64; 3usize],
+    pub early: bool,
+    pub reserved: [u64; 2usize],
 }
 impl Default for carry_capture_finding {
     fn default() -> Self {
@@ -685,7 +694,8 @@ pub struct carry_capture_check_options {
     pub user: *mut crate::ctypes::c_void,
     pub select: carry_capture_select_fn,
     pub related: carry_capture_related_fn,
-    pub reserved: [u64; 6usize],
+    pub settled: *const carry_capture_summary,
+    pub reserved: [u64; 5usize],
 }
 impl Default for carry_capture_check_options {
     fn default() -> Self {
@@ -779,6 +789,7 @@ pub struct carry_capture_totals {
     pub left_without: u64,
     pub first_ns: u64,
     pub last_ns: u64,
+    pub raw_ip: u64,
 }
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
@@ -909,6 +920,9 @@ extern "C" {
     ) -> *const crate::ctypes::c_char;
 }
 extern "C" {
+    pub fn carry_capture_is_all_zero(summary: *const carry_capture_summary) -> bool;
+}
+extern "C" {
     pub fn carry_capture_is_complete(
         summary: *const carry_capture_summary,
         wrong: crate::ctypes::c_uint,
@@ -1030,6 +1044,14 @@ extern "C" {
     pub fn carry_capture_repairs_free(repairs: *mut carry_capture_repairs);
 }
 extern "C" {
+    pub fn carry_capture_fix_fd(
+        capture: *mut carry_capture,
+        options: *const carry_capture_fix_options,
+        descriptor: crate::ctypes::c_int,
+        repairs: *mut *mut carry_capture_repairs,
+    ) -> crate::ctypes::c_int;
+}
+extern "C" {
     pub fn carry_capture_fix_reads_twice(
         capture: *const carry_capture,
         options: *const carry_capture_fix_options,
@@ -1079,6 +1101,52 @@ extern "C" {
     ) -> *const carry_capture_group;
 }
 #[repr(C)]
+#[derive(Debug, Default, Copy, Clone)]
+pub struct carry_capture_other {
+    pub number: u64,
+    pub stored: u32,
+    pub expected: u32,
+    pub difference: u32,
+    pub reserved: u32,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct carry_capture_assumption {
+    pub text: *const crate::ctypes::c_char,
+    pub cause: u32,
+    pub value: u32,
+}
+impl Default for carry_capture_assumption {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct carry_capture_evidence {
+    pub is_known: bool,
+    pub difference: u32,
+    pub others: *const carry_capture_other,
+    pub others_count: usize,
+    pub others_total: u64,
+    pub assumptions: *const carry_capture_assumption,
+    pub assumptions_count: usize,
+    pub reserved: [u64; 3usize],
+}
+impl Default for carry_capture_evidence {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct carry_capture_explanation {
     pub is_datagram: bool,
@@ -1091,6 +1159,7 @@ pub struct carry_capture_explanation {
     pub layers_count: usize,
     pub findings: *const carry_capture_finding,
     pub findings_count: usize,
+    pub evidence: *const carry_capture_evidence,
 }
 impl Default for carry_capture_explanation {
     fn default() -> Self {

@@ -11,14 +11,14 @@
 //! | `gzip`, `zstd`, `xz`, `lz4`, `bzip2` | reads compressed captures; each needs its C library |
 //! | `system` | compiles nothing: links the system's libraries, which pkg-config finds |
 //!
-//! The crate omits what depends on macros of C or on the caller's stack: sites, frames that survive
-//! faults, extended state, contexts, thunks and hooks.
+//! The crate omits functions that depend on macros of C or on the caller's stack: sites, frames
+//! that survive faults, extended state, contexts, thunks and hooks.
 //!
 //! [libcarry]: https://docs.rs/libcarry
 //! [`libcarry`]: https://docs.rs/libcarry
 #![no_std]
 
-/// The types of C. `core` defines them only since Rust 1.64.
+/// The types of C. `core` defines them from Rust 1.64 on.
 #[allow(non_camel_case_types)]
 pub mod ctypes {
     /// `void`, as the target of a pointer.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Captures: pcap, pcapng, snoop and ERF, read packet by packet, or checked or repaired as a whole;
-//! pcap and pcapng written.
+//! Reads captures (pcap, pcapng, snoop, ERF and Network Monitor) packet by packet, checks and
+//! repairs them as a whole, and writes pcap and pcapng.
 //!
 //! ```no_run
 //! use libcarry::capture::Capture;
@@ -37,7 +37,7 @@ use std::string::{String, ToString};
 use std::time::{Duration, SystemTime};
 use std::vec::Vec;
 
-/// Why a capture cannot be read, or not to its end.
+/// The reason why a capture cannot be read, or cannot be read to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     code: ErrorCode,
@@ -68,13 +68,13 @@ impl Error {
         self.code
     }
 
-    /// Returns the system's error if reading failed.
+    /// Returns the error of the system, if it is the reason.
     #[must_use]
     pub fn io_error(&self) -> Option<std::io::Error> {
         (self.system != 0).then(|| std::io::Error::from_raw_os_error(self.system))
     }
 
-    /// Returns the offset in the capture of the part that cannot be read, or 0.
+    /// Returns the offset of the record, block or header that cannot be read; 0 for other errors.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
@@ -109,7 +109,7 @@ impl Capture<'static> {
     ///
     /// # Errors
     ///
-    /// If the system does not open it.
+    /// If the path holds a 0, the system does not open the file, or there is no memory.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref().as_os_str().as_bytes();
         let path = CString::new(path).map_err(|_| ErrorCode::Invalid)?;
@@ -118,7 +118,7 @@ impl Capture<'static> {
 }
 
 impl<'a> Capture<'a> {
-    /// Opens a capture from a reader, from which it can be read only once.
+    /// Opens a capture from a reader. The capture can be read only once.
     ///
     /// If the reader fails with [`WouldBlock`], it is called again at once, and should then wait. A
     /// panic of the reader continues in the function that called it.
@@ -154,7 +154,7 @@ impl<'a> Capture<'a> {
     ///
     /// # Errors
     ///
-    /// If the file is no capture, is damaged, or cannot be read.
+    /// If the file is not a capture, is damaged, or cannot be read.
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, Error> {
         Ok(self.0.next()?.map(Packet))
     }
@@ -212,7 +212,7 @@ pub mod flags {
     pub const SEGMENTED: u32 = sys::CARRY_CAPTURE_PACKET_SEGMENTED;
 }
 
-/// A packet of a capture, valid until the next one is read; or a packet to write.
+/// A packet of a capture, valid until the next packet is read; or a packet to write.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Packet<'a>(pub(crate) ffi::Packet<'a>);
@@ -230,7 +230,7 @@ impl<'a> Packet<'a> {
         self
     }
 
-    /// Sets the time of the capture. A time before 1970 counts as unknown.
+    /// Sets the time at which the packet was captured. A time before 1970 counts as unknown.
     pub fn at(mut self, time: SystemTime) -> Self {
         self.0 .0.time_ns = write::nanoseconds(time);
         self
@@ -248,7 +248,7 @@ impl<'a> Packet<'a> {
         self
     }
 
-    /// Sets what the capturing machine recorded: some of [`flags`], or-ed.
+    /// Sets the flags that the capturing machine recorded: some of [`flags`], or-ed.
     pub fn with_flags(mut self, flags: u32) -> Self {
         self.0 .0.flags = flags;
         self
@@ -266,7 +266,7 @@ impl<'a> Packet<'a> {
         self.0 .0.number
     }
 
-    /// Returns the time of the capture, if that is known.
+    /// Returns the time at which the packet was captured, if it is known.
     #[must_use]
     pub fn time(&self) -> Option<SystemTime> {
         let time = Duration::from_nanos(self.0 .0.time_ns);
@@ -285,7 +285,7 @@ impl<'a> Packet<'a> {
         self.0 .0.interface
     }
 
-    /// Returns what the capturing machine recorded: some of [`flags`], or-ed; 0 if nothing.
+    /// Returns the flags that the capturing machine recorded: some of [`flags`], or-ed; 0 if none.
     #[must_use]
     pub fn flags(&self) -> u32 {
         self.0 .0.flags

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Copies from and to memory that may vanish meanwhile, such as a file that another process
+//! Copies from and to memory that may vanish during the copy, such as a file that another process
 //! truncates.
 //!
 //! ```
@@ -24,8 +24,8 @@ use crate::{ffi, ErrorCode, Sum};
 /// A copy from any address is safe. It reads by instructions that the compiler never sees, so all
 /// that Rust may conclude is that each copied byte has some value, as if it came from a file with
 /// unknown content. No reference to the memory at the address is created. Bytes that other threads
-/// write meanwhile, or that Rust keeps in registers or has not initialised, have a meaningless
-/// value. Writes are unsafe: they must not change memory that Rust relies on.
+/// write during the copy, or that Rust keeps in registers or has not initialised, have a
+/// meaningless value. Writes are unsafe: they must not change memory that Rust relies on.
 ///
 /// Unsafe code must prevent two effects of reading. Registers of devices may change when they are
 /// read: code that maps them must keep their address private. A thread that blocks SIGSEGV or
@@ -40,7 +40,7 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    /// Installs the handlers; installs them again if others cover them.
+    /// Installs the handlers; installs them again if other code has installed handlers over them.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Recovery {
     }
 
     /// Copies like [`Recovery::copy`], and also returns the sum of the copied bytes. If other
-    /// threads write them meanwhile, the sum may not match the copy.
+    /// threads write them during the call, the sum may not match the copy.
     ///
     /// # Panics
     ///
@@ -102,7 +102,7 @@ impl Recovery {
     ///
     /// # Safety
     ///
-    /// The conditions are those of [`Recovery::copy_to`].
+    /// The conditions of [`Recovery::copy_to`] apply.
     #[allow(unsafe_code)]
     #[must_use]
     pub unsafe fn write<N: Number>(&self, dst: *mut N, value: N) -> bool {

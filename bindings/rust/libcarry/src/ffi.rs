@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! libcarry's functions, with slices for pointers and sizes. All unsafe code is here, except the
-//! unsafe functions of `fault`.
+//! libcarry's functions, with slices for pointers and sizes. All unsafe code is here, except in
+//! `fault`.
 
 #[cfg(feature = "std")]
 pub mod callbacks;
@@ -39,7 +39,7 @@ unsafe fn text(text: *const sys::ctypes::c_char) -> Option<&'static str> {
         return None;
     }
     let mut size = 0;
-    // SAFETY: no byte before the terminating 0 is skipped, and the caller guarantees the string.
+    // SAFETY: the caller guarantees a C string, and the loop ends at its terminating 0.
     while unsafe { *text.add(size) } != 0 {
         size += 1;
     }
@@ -52,7 +52,8 @@ pub fn sum(bytes: &[u8], seed: u32) -> u32 {
     unsafe { sys::carry_sum_call(bytes.as_ptr().cast(), bytes.len(), seed) }
 }
 
-/// Copies `src` to `dst`, and adds its bytes to `seed`. The slices must be equally long.
+/// Copies `src` to `dst`; returns the sum of its bytes, added to `seed`. The slices must be equally
+/// long.
 pub fn sum_copy(dst: &mut [u8], src: &[u8], seed: u32) -> u32 {
     assert_eq!(dst.len(), src.len(), "source and destination differ in length");
     // SAFETY: both slices have this size, and a mutable slice overlaps no other.
@@ -99,7 +100,8 @@ pub fn copy_within(bytes: &mut [u8], dst: usize, src: usize, size: usize) {
     unsafe { sys::carry_copy_move(start.add(dst).cast(), start.add(src).cast(), size) }
 }
 
-/// Returns the name of kernel `index`, whether this machine can run it, and whether it was chosen.
+/// Returns the name of kernel `index`, whether this machine can run it, and whether it was chosen;
+/// `None` if there are fewer kernels.
 pub fn sum_kernel(index: usize) -> Option<(&'static str, bool, bool)> {
     let mut kernel = MaybeUninit::<sys::carry_sum_kernel>::uninit();
     // SAFETY: the function fills the structure with static strings if it returns true.
@@ -147,7 +149,7 @@ pub struct About {
 impl About {
     fn frame(self, data: *const u8, size: usize) -> sys::carry_frame {
         let Self { wire, linktype } = self;
-        let captured = u32::try_from(size).unwrap_or(u32::MAX); // no packet has more
+        let captured = u32::try_from(size).unwrap_or(u32::MAX); // no packet has more bytes
         sys::carry_frame { data: data.cast(), captured, wire, linktype, scope: 0 }
     }
 }
@@ -165,8 +167,8 @@ type Function<S> = unsafe extern "C" fn(
 /// # Safety
 ///
 /// The function must be declared in `carry/packet.h`: those functions write the items that they
-/// count, and touch no byte outside the frame. `T` must be a transparent form of `S`. `data` must
-/// be valid for `size` bytes, and for writes if the function repairs.
+/// count, and touch no byte outside the frame. `T` must be a `repr(transparent)` wrapper of `S`.
+/// `data` must be valid for `size` bytes, and for writes if the function repairs.
 unsafe fn listed<S, T: Copy>(
     function: Function<S>,
     (data, size): (*const u8, usize),
@@ -190,7 +192,7 @@ macro_rules! on_frames {
         ) -> Items<crate::$item> {
             let bytes = (bytes.$pointer() as *const u8, bytes.len());
             // SAFETY: `bytes` may be written where the function repairs, and the item is a
-            // transparent form of the C structure that the function lists.
+            // `repr(transparent)` wrapper of the C structure that the function lists.
             unsafe { listed(sys::$function, bytes, about, options) }
         })*
     };

@@ -25,7 +25,7 @@
 //! | compute the CRC of SCTP or iSCSI | [`Crc32c`] |
 //! | judge, repair or fill in all checksums of a packet | [`Frame`] |
 //! | copy bytes | [`copy`] |
-//! | copy what may vanish meanwhile | [`fault`] |
+//! | copy memory that may vanish during the copy | [`fault`] |
 //! | see which call sites of the process are patched | [`patch`] |
 //! | read, check, repair and write captures (feature `std`) | `capture` |
 //!

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Every checksum of a frame.
+//! Finds, judges, repairs and fills in every checksum of a frame.
 
 use crate::{ffi, Cause, List, Protocol, Reason, Sum, Verdict};
 use core::fmt;
@@ -15,7 +15,7 @@ pub const LINK_IPV4: u32 = 228;
 /// The link type of frames that begin with an IPv6 header.
 pub const LINK_IPV6: u32 = 229;
 
-/// How frames are judged and repaired.
+/// Options that determine how frames are judged and repaired.
 #[derive(Clone, Copy, Debug, Default)]
 #[must_use]
 pub struct Options(sys::carry_packet_options);
@@ -162,7 +162,7 @@ impl Frame<&[u8]> {
 
 impl<B: AsMut<[u8]>> Frame<B> {
     /// Repairs bad, partial and illegal checksums in place, from the innermost outwards. Lists the
-    /// changes, with the verdicts before them. A good checksum never ends bad.
+    /// changes, with the verdicts before them. No good checksum becomes bad.
     pub fn fix(&mut self) -> List<PacketSum> {
         List { items: ffi::fix(self.bytes.as_mut(), self.about, &self.options.0) }
     }
@@ -222,13 +222,13 @@ impl PacketSum {
         Cause::from_number(self.0.cause)
     }
 
-    /// Returns the version of the IP header that the checksum belongs to: 4 or 6.
+    /// Returns the version of the checksum's IP header: 4 or 6.
     #[must_use]
     pub fn ip_version(&self) -> Option<u8> {
         (self.0.version != 0).then_some(self.0.version)
     }
 
-    /// Returns the offset of the IP header that the checksum belongs to.
+    /// Returns the offset of the checksum's IP header.
     #[must_use]
     pub fn network_offset(&self) -> usize {
         self.0.network_offset as usize
@@ -266,7 +266,7 @@ impl PacketSum {
         self.0.quoted != 0
     }
 
-    /// Returns the field as a big-endian number; 0 if it was not captured.
+    /// Returns the field as a big-endian number, or 0 if it was not captured.
     #[must_use]
     pub fn stored(&self) -> u32 {
         self.0.stored
@@ -367,7 +367,7 @@ impl Fragment {
         (self.0.identification, self.0.scope)
     }
 
-    /// Returns IP's number of the protocol with which the datagram's content starts.
+    /// Returns the IP protocol number of the first header in the datagram's content.
     #[must_use]
     pub fn protocol(&self) -> u8 {
         self.0.protocol

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! The call sites and branches of this process that libcarry patches: its own, and those of C code
-//! that uses it.
+//! The call sites and branches of this process that libcarry patches: sites of libcarry, and sites
+//! of C code that uses libcarry.
 //!
-//! This crate defines no sites. They need instructions with labels that the code around them jumps
-//! to. Rust supports such labels since 1.87, and this crate supports earlier versions. A key
-//! without sites is no more than an [`AtomicBool`](core::sync::atomic::AtomicBool).
+//! This crate defines no sites: a branch needs an instruction that jumps to a label in the code
+//! around it. Rust supports such instructions from 1.87 on, but this crate supports earlier
+//! versions. A key without sites is no more than an
+//! [`AtomicBool`](core::sync::atomic::AtomicBool).
 //!
 //! ```
 //! use libcarry::patch;
@@ -17,8 +18,8 @@
 use crate::{ffi, ErrorCode};
 
 /// Patches every site to its present state, so that internal calls of the library become direct.
-/// Without this call, the first change does it. Must be called once, when the program starts; other
-/// threads may run.
+/// Without this call, the first change of a key patches the sites. Must be called once, when the
+/// program starts; other threads may run.
 ///
 /// # Errors
 ///
@@ -27,13 +28,13 @@ pub fn apply() -> Result<(), ErrorCode> {
     ffi::patch::apply()
 }
 
-/// Counts the sites by the states that their text has now.
+/// Counts the sites, the sites that are not patched, and the changes.
 #[must_use]
 pub fn counts() -> Counts {
     ffi::patch::counts()
 }
 
-/// How many sites there are, and what was written.
+/// The numbers of sites and of changes to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {

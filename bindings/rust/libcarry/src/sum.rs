@@ -82,8 +82,8 @@ impl Sum {
     pub const fn combine(self, next: Self) -> Self {
         let partial = if self.is_odd { next.partial.rotate_left(8) } else { next.partial };
         let (sum, carry) = self.partial.overflowing_add(partial);
-        // Adding the carry does not overflow: the sum modulo 2^32 of two such numbers is then below
-        // 2^32 - 1.
+        // Adding the carry does not overflow: after a carry, the sum modulo 2^32 is at most
+        // 2^32 - 2.
         Self { partial: sum + carry as u32, is_odd: self.is_odd != next.is_odd }
     }
 
@@ -160,8 +160,8 @@ impl Iterator for Kernels {
 /// assert_eq!(check, [0xb2, 0xe6]);
 /// ```
 ///
-/// A UDP checksum of 0 means "no checksum": do not change it. A result of 0 must be stored as
-/// 0xffff.
+/// A UDP checksum of 0 means "no checksum": do not change it. In UDP, a result of 0 must be stored
+/// as 0xffff.
 ///
 /// # Panics
 ///
@@ -190,10 +190,10 @@ mod tests {
     fn sums_of_parts_fold_as_one() {
         let [a, b] = [[0x12, 0x34], [0xff, 0xfe]].map(u16::from_ne_bytes).map(u32::from);
         let parts = Sum::from_partial(a).combine(Sum::from_partial(b));
-        assert_eq!(parts.fold(), [0x12, 0x33]); // a carry goes around
+        assert_eq!(parts.fold(), [0x12, 0x33]); // the carry is added at the other end
         assert_eq!(parts.finish(), [0xed, 0xcc]);
         let odd = Sum { partial: a, is_odd: true };
-        assert_eq!(odd.combine(odd).fold(), [0x46, 0x46]); // the second is swapped
+        assert_eq!(odd.combine(odd).fold(), [0x46, 0x46]); // the second sum is swapped
         assert!(odd.combine(Sum::new()).is_odd && !odd.combine(odd).is_odd);
     }
 

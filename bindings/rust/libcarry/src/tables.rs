@@ -236,7 +236,7 @@ pub enum Reason: u8 {
     Length = 3, "length",
     /// A header contradicts itself, or its own IP header.
     Malformed = 4, "malformed",
-    /// In a packet that an ICMP error quotes, which routers cut and edit.
+    /// In a packet that an ICMP error quotes: routers cut and edit it.
     Quoted = 5, "quoted",
     /// A routing header of an unknown type hides the final destination.
     Routing = 6, "routing",
@@ -251,7 +251,7 @@ pub enum Cause: u8 {
     /// captured.
     Header = 1, "header",
     /// A BAD sum of SCTP verifies as Adler-32: SCTP's first checksum (RFC 2960), which no
-    /// receiver accepts since RFC 3309.
+    /// receiver has accepted since RFC 3309.
     Adler32 = 2, "adler32",
 }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Checks of captures, and what they find.
+//! Checks of captures, and their results.
 
 use super::{Capture, Error, Packet};
 use crate::ffi::callbacks::{Callbacks, OnFinding};
@@ -13,13 +13,13 @@ use std::fmt;
 use std::net::IpAddr;
 use std::vec::Vec;
 
-/// How many findings a report keeps.
+/// How many findings a report keeps by default.
 const KEPT: u32 = 1000;
 
 /// The offset of a field that is not in the capture, or not in one piece.
 pub(super) const NOWHERE: u64 = u64::MAX;
 
-/// How to check a capture, and what to call meanwhile.
+/// The options of a check of a capture, and the closures that it calls.
 ///
 /// ```
 /// use libcarry::capture::{Capture, Check, Packet, Writer};
@@ -171,7 +171,8 @@ impl Progress {
         self.0.packets
     }
 
-    /// Returns how many checksums are bad or illegal; a repair does not count them.
+    /// Returns how many checksums are bad or illegal so far; always 0 in a repair, which does not
+    /// count them.
     #[must_use]
     pub fn wrong(&self) -> u64 {
         self.0.wrong
@@ -198,7 +199,7 @@ impl Report {
         self.summary.totals().packets
     }
 
-    /// Returns how many bytes of packets the capture holds.
+    /// Returns how many captured bytes the checked packets have.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.summary.totals().bytes
@@ -276,7 +277,7 @@ impl Finding<'_> {
         port(self.0.from_port).zip(port(self.0.to_port))
     }
 
-    /// Returns the name of the cause, if other packets and the values show one.
+    /// Returns the name of the cause, if the packet or other packets show one.
     #[must_use]
     pub fn cause(&self) -> Option<&'static str> {
         (self.0.cause != sys::CARRY_CAPTURE_CAUSE_NONE)

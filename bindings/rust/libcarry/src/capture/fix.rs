@@ -13,7 +13,7 @@ use std::fmt;
 use std::io::{Seek, Write};
 use std::vec::Vec;
 
-/// How to repair a capture, and what to call meanwhile.
+/// The options of a repair of a capture, and the closures that it calls.
 ///
 /// ```
 /// use libcarry::capture::{Capture, Fix, Packet, Writer};
@@ -79,12 +79,12 @@ impl<'f> Fix<'f> {
     }
 
     /// Writes the repaired capture to a stream. A datagram keeps its checksum if its first
-    /// fragments are written before its last one arrives: see [`Fix::run_seekable`].
+    /// fragments are written before its last fragment arrives: see [`Fix::run_seekable`].
     ///
     /// # Errors
     ///
-    /// If the copy is not complete. A damaged capture is no error: all of its bytes were written,
-    /// and [`Repairs::error`] returns the damage.
+    /// If the copy is not complete. A damaged capture is not an error: all of its bytes were
+    /// written, and [`Repairs::error`] returns the damage.
     ///
     /// # Panics
     ///
@@ -111,11 +111,11 @@ impl<'f> Fix<'f> {
         repairs(capture.0.fix_seekable(self.options, &mut self.callbacks, to)?)
     }
 
-    /// Finds what would be repaired, and writes nothing.
+    /// Finds the checksums that a repair would change, and writes nothing.
     ///
     /// # Errors
     ///
-    /// If the capture cannot be read. A damaged capture is no error.
+    /// If the capture cannot be read. A damaged capture is not an error.
     ///
     /// # Panics
     ///
@@ -156,7 +156,7 @@ impl<'a> Change<'a> {
         self.1
     }
 
-    /// Returns the number of the packet with which a check reports the checksum.
+    /// Returns the number of the packet under which a check reports the checksum.
     #[must_use]
     pub fn packet(&self) -> u64 {
         self.0.number
@@ -174,14 +174,15 @@ impl<'a> Change<'a> {
         (self.0.offset != NOWHERE).then_some(self.0.offset)
     }
 
-    /// Returns which bytes of the field were changed or left: all, unless fragments share them.
+    /// Returns which bytes of the field were changed or left: all, unless the field is divided
+    /// between fragments.
     #[must_use]
     pub fn part(&self) -> Range<usize> {
         let skip = self.0.skip as usize;
         skip..skip + self.0.size as usize
     }
 
-    /// Returns the reason why the checksum is left; `None` if it was repaired.
+    /// Returns the reason why the checksum is left, or `None` if it was repaired.
     #[must_use]
     pub fn left(&self) -> Option<Left> {
         self.0.is_left.then_some(Left(self.0.left))
@@ -194,7 +195,7 @@ impl fmt::Debug for Change<'_> {
     }
 }
 
-/// Why a wrong checksum is left as it is. `Display` writes it in words.
+/// The reason why a wrong checksum is left as it is. `Display` writes the reason in words.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Left(u32);
 

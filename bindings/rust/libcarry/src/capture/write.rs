@@ -26,7 +26,7 @@ use std::time::{Duration, SystemTime};
 /// # }
 /// ```
 ///
-/// Each packet is written at once, in a few pieces: put a [`BufWriter`](std::io::BufWriter) around
+/// Each packet is written at once, by a few calls: put a [`BufWriter`](std::io::BufWriter) around
 /// files. An error of the writer, or of memory, is final.
 #[derive(Debug)]
 pub struct Writer<W: Write>(ffi::Writer<W>);
@@ -124,7 +124,7 @@ impl<W: Write> Writer<W> {
 pub struct Statistics {
     /// The time at which the packets were counted.
     pub time: SystemTime,
-    /// The number of packets, including those that were dropped.
+    /// The number of packets, including dropped ones.
     pub received: Option<u64>,
     /// The number of packets for which there was no room.
     pub dropped: Option<u64>,
@@ -142,7 +142,7 @@ impl Statistics {
     }
 }
 
-/// Returns the nanoseconds since 1970; 0 for earlier times.
+/// Returns the nanoseconds since 1970, or 0 for earlier times.
 pub(super) fn nanoseconds(time: SystemTime) -> u64 {
     let since: Duration = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)

@@ -36,7 +36,7 @@ impl<E: ?Sized> Callbacks<'_, E> {
     ///
     /// # Safety
     ///
-    /// `user` must be of this type, and no other code may use it meanwhile.
+    /// `user` must be of this type, and no other code may use it as long as the result exists.
     unsafe fn of<'c>(user: *mut c_void) -> &'c mut Self
     where
         Self: 'c,

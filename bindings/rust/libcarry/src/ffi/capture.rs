@@ -146,7 +146,8 @@ impl<'a> Capture<'a> {
         super::result(self.read(result))
     }
 
-    /// Returns the name of the format (`None` if it is unknown), and whether it is compressed.
+    /// Returns the name of the format (`None` if it is unknown), and whether the capture is
+    /// compressed.
     pub fn format(&mut self) -> (Option<&'static str>, bool) {
         // SAFETY: the capture is open, and only this thread uses it.
         let (format, is_compressed) = unsafe {
@@ -184,8 +185,8 @@ impl<'a> Capture<'a> {
         (summary, if code == 0 { Ok(()) } else { Err(self.last_error()) })
     }
 
-    /// Writes the repaired capture to the sink, or nowhere if it is NULL. Returns the repairs up to
-    /// the end or an error; `None` if there is no memory.
+    /// Writes the repaired capture to `sink`, or nowhere if `sink` is NULL. Returns the repairs up
+    /// to the end or an error; `None` if there is no memory.
     fn fix_to<'f>(
         &mut self,
         mut options: sys::carry_capture_fix_options,
@@ -267,7 +268,7 @@ unsafe impl Sync for Packet<'_> {}
 
 impl<'a> Packet<'a> {
     pub fn new(bytes: &'a [u8], linktype: u32) -> Self {
-        let captured = u32::try_from(bytes.len()).unwrap_or(u32::MAX); // no packet has more
+        let captured = u32::try_from(bytes.len()).unwrap_or(u32::MAX); // no packet has more bytes
         let data = bytes.as_ptr();
         let packet = sys::carry_capture_packet {
             data,

@@ -4,7 +4,7 @@
 use libcarry_sys as sys;
 use sys::ctypes::c_void;
 
-/// The result of acquire() where copies survive through system calls, and nothing needs a release.
+/// The result of carry_fault_acquire() where copies survive by system calls: nothing is acquired.
 const NO_HANDLERS: i32 = sys::CARRY_ERROR_UNSUPPORTED;
 
 /// Installs the handlers; returns whether there is anything to release.
@@ -26,7 +26,7 @@ pub unsafe fn release() {
     unsafe { sys::carry_fault_release() }
 }
 
-/// Checks whether the `size` bytes from one address and from another overlap.
+/// Checks whether the `size` bytes at `a` and the `size` bytes at `b` overlap.
 fn overlap(a: usize, b: usize, size: usize) -> bool {
     a.wrapping_sub(b) < size || b.wrapping_sub(a) < size
 }
@@ -43,7 +43,7 @@ pub fn copy(dst: &mut [u8], src: *const u8) -> usize {
     unsafe { sys::carry_copy_try(dst.as_mut_ptr().cast(), src.cast(), dst.len()) }
 }
 
-/// Returns the sum of the bytes that were copied, and how many are left.
+/// Copies bytes from an address; returns the sum of the copied bytes, and how many are left.
 pub fn sum_copy(dst: &mut [u8], src: *const u8) -> (u32, usize) {
     refuse_overlap(dst.as_ptr(), src, dst.len());
     let mut sum = 0;
@@ -76,7 +76,7 @@ pub fn read(value: &mut [u8], src: *const c_void) -> bool {
 ///
 /// # Safety
 ///
-/// The conditions are those of copy_to().
+/// The conditions of copy_to() apply.
 pub unsafe fn write(dst: *mut c_void, value: &[u8]) -> bool {
     // SAFETY: the caller guarantees that `dst` may be written; the function refuses other sizes.
     unsafe { sys::carry_write_try(dst, value.as_ptr().cast(), value.len()) }

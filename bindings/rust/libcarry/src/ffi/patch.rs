@@ -7,7 +7,8 @@ use crate::ErrorCode;
 use libcarry_sys as sys;
 
 pub fn apply() -> Result<(), ErrorCode> {
-    // SAFETY: without flags the function relies on nothing: threads may run all sites meanwhile.
+    // SAFETY: without flags the function relies on nothing: threads may run all sites during the
+    // call.
     result(unsafe { sys::carry_patch_apply(0) })
 }
 

@@ -11,7 +11,7 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::string::{String, ToString};
 use sys::ctypes::{c_int, c_void};
 
-/// Linux error numbers, for errors that have none.
+/// Linux error numbers, for errors to which the system gave no number.
 const EINTR: i32 = 4;
 const EIO: i32 = 5;
 const EAGAIN: i32 = 11;
@@ -163,8 +163,8 @@ unsafe extern "C" fn rewrite<W: Write + Seek>(
     }) as c_int
 }
 
-// The stream must live as long as the source or sink, and only C may use it during calls. Both use
-// this pointer, or a copy of it.
+// A source or sink uses the pointer `stream`, or a copy of it. The stream must live as long as the
+// source or sink, and only C may use it during calls.
 
 impl<R: Read> Stream<R> {
     /// Returns a source that can be read once.

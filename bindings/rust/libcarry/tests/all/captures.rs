@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Reads and checks captures, also damaged ones.
+//! Reads and checks captures, including damaged ones.
 
 use crate::common::good_and_bad;
 use libcarry::capture::Capture;

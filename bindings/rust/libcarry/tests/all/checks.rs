@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Tests the closures that a check calls, and how they end it.
+//! Tests the options, closures and readers of checks, and how closures and readers end a check.
 
 use crate::common::{good_and_bad, packets, panic_of, pcap};
 use libcarry::capture::{Capture, Check};

@@ -18,8 +18,8 @@ pub fn packets() -> [[u8; 32]; 2] {
     [good, bad]
 }
 
-/// Returns a pcap file of IPv4 packets. It has a header of 24 bytes, and one of 16 bytes for each
-/// packet.
+/// Returns a pcap file of IPv4 packets. The file has a header of 24 bytes, and each packet a header
+/// of 16 bytes.
 pub fn pcap<'p>(packets: impl IntoIterator<Item = &'p [u8]>) -> Vec<u8> {
     let mut writer = Writer::pcap(Vec::new()).unwrap();
     for (packet, number) in packets.into_iter().zip(0..) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Tests copies of every size, apart and overlapping.
+//! Tests copies of all sizes below 600 bytes, and overlapping moves of up to 40 bytes.
 
 use libcarry::copy;
 

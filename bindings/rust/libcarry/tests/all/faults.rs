@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::io::AsRawFd;
 use std::{env, fs, process, ptr, slice};
 
-const PAGE: usize = 65_536; // the largest of any architecture
+const PAGE: usize = 65_536; // the largest page size of any supported architecture
 const PROT_NONE: i32 = 0;
 const PROT_READ: i32 = 1;
 const PROT_WRITE: i32 = 2;
@@ -35,7 +35,7 @@ impl Mapping {
         fs::remove_file(path).unwrap();
         file.set_len(2 * PAGE as u64).unwrap();
         let prot = PROT_READ | PROT_WRITE;
-        // SAFETY: the mapping is new, and replaces none.
+        // SAFETY: the mapping is new, and replaces no other.
         let start =
             unsafe { mmap(ptr::null_mut(), 2 * PAGE, prot, MAP_SHARED, file.as_raw_fd(), 0) };
         assert_ne!(start as isize, -1);
@@ -165,7 +165,7 @@ fn overflows_the_stack() {
 }
 
 #[test]
-#[cfg(target_arch = "x86_64")] // tests of others are emulated, and cannot run themselves
+#[cfg(target_arch = "x86_64")] // tests for other CPUs are emulated, and cannot start themselves
 fn other_faults_reach_the_handler_of_rust() {
     let mut command = process::Command::new(env::current_exe().unwrap());
     command.args(["--exact", "faults::overflows_the_stack", "--ignored", "--nocapture"]);

@@ -86,7 +86,7 @@ fn a_walk_finds_without_judging() {
 fn fragments_are_described() {
     let mut bytes = PACKET;
     assert!(Frame::new(&bytes, LINK_IPV4).fragment().is_none());
-    bytes[4..8].copy_from_slice(&[0x12, 0x34, 0x20, 0x02]); // more to come, from byte 16
+    bytes[4..8].copy_from_slice(&[0x12, 0x34, 0x20, 0x02]); // more fragments; offset 2 * 8
     let fragment = Frame::new(&bytes, LINK_IPV4).fragment().unwrap();
     assert_eq!((fragment.content(), fragment.place()), (20..32, 16));
     assert_eq!((fragment.identity().0, fragment.protocol()), (0x1234, 17));

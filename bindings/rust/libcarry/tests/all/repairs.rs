@@ -67,7 +67,8 @@ fn plans_write_nothing_and_selection_copies() {
     let file = good_and_bad();
     let mut capture = Capture::from_bytes(&file).unwrap();
     assert_eq!(Fix::new().plan(&mut capture).unwrap().total(), 1);
-    assert_eq!(Fix::new().plan(&mut capture).unwrap_err().code(), ErrorCode::Invalid); // was read
+    // The first plan() has read the capture.
+    assert_eq!(Fix::new().plan(&mut capture).unwrap_err().code(), ErrorCode::Invalid);
     capture.rewind().unwrap();
     let mut copy = Vec::new();
     let select = Fix::new().select(|packet| packet.number() != 2);
@@ -75,7 +76,8 @@ fn plans_write_nothing_and_selection_copies() {
     assert_eq!(copy, file);
 }
 
-/// Returns a datagram with a wrong checksum whose second fragment follows long after its first.
+/// Returns a capture of a datagram with a wrong checksum. Its second fragment follows 10,000
+/// packets after the first fragment.
 fn late_fragment() -> Vec<u8> {
     let fragment = |place: u8, flags: u8, content: &[u8]| {
         let size = 20 + content.len() as u8;

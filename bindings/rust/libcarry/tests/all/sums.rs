@@ -3,7 +3,7 @@
 
 use libcarry::{crc32c, update, Crc32c, ErrorCode, Sum};
 
-/// Returns pseudo-random bytes, the same each time.
+/// Returns pseudo-random bytes. Each call returns the same bytes.
 fn noise(size: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_u32;
     let mut next = || {
@@ -13,7 +13,7 @@ fn noise(size: usize) -> Vec<u8> {
     (0..size).map(|_| next()).collect()
 }
 
-/// Returns the checksum by RFC 1071, word by word.
+/// Computes the checksum of RFC 1071 word by word.
 fn oracle(bytes: &[u8]) -> [u8; 2] {
     let word = |pair: &[u8]| u64::from(pair[0]) << 8 | pair.get(1).map_or(0, |&low| low.into());
     let mut sum: u64 = bytes.chunks(2).map(word).sum();

@@ -63,7 +63,7 @@ fn formats_refuse_what_they_cannot_hold() {
     }
     let packet = Packet::new(&[0; 60], LINK_ETHERNET);
     assert_eq!(writer.add_with_comment(packet, "\0").unwrap_err().code(), ErrorCode::Invalid);
-    writer.add(packet).unwrap(); // after an error
+    writer.add(packet).unwrap(); // works after an invalid argument
     let file = writer.finish().unwrap();
     assert_eq!(Capture::from_bytes(&file).unwrap().frames().count(), 2);
     let long = "x".repeat(65_536);
