@@ -158,13 +158,15 @@ static struct reading read_in_parts(const uint8_t *data, size_t size) {
 }
 
 /*
- * Requires equal results, whatever the pieces and windows. Two results may depend on the pieces if
- * a stream is corrupt: the messages of compression libraries, and for xz the output of the last
- * chunk.
+ * Requires equal results, whatever the pieces and windows. Three results may depend on them if a
+ * stream is corrupt: the messages of compression libraries, for xz the output of the last chunk,
+ * and whether a small window that holds no capture shows the damage behind it.
  */
 static void check_same(const struct reading *a, const struct reading *b, bool packed, bool xz) {
     REQUIRE((a->result == CARRY_CAPTURE_END) == (b->result == CARRY_CAPTURE_END));
     if (xz && a->result != CARRY_CAPTURE_END)
+        return;
+    if (packed && a->result == CARRY_ERROR_UNRECOGNISED && b->result == CARRY_ERROR_DAMAGED)
         return;
     REQUIRE(a->result == b->result && a->packets == b->packets && a->digest == b->digest);
     REQUIRE(a->error.offset == b->error.offset);
@@ -187,12 +189,13 @@ static void check_truncated(const struct reading *whole, const struct reading *c
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const struct reading reading = read_through(data, size, SMALL_WINDOW, size % 251 + 1);
-    const struct reading again = read_through(data, size, size + 1, size + 1);
     bool packed = is_packed(data, size);
+    const size_t window = packed ? WINDOW_BYTES : size + 1;
+    const struct reading again = read_through(data, size, window, size + 1);
     check_same(&reading, &again, packed, packed && data[0] == 0xfd);
     if (packed) {
         const struct reading parts = read_in_parts(data, size);
-        check_same(&reading, &parts, packed, data[0] == 0xfd);
+        check_same(&again, &parts, packed, data[0] == 0xfd);
     }
     if (packed || !size)
         return 0;
