@@ -18,14 +18,15 @@ __all__ = ["carry", "check", "check_all", "tool"]
 
 
 @pytest.fixture
-def preload(tmp_path: Path) -> Callable[[str], str]:
+def preload(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
     """Returns a function that compiles C code into a library, and returns the word before a command
     that loads the library first."""
 
     def compiled(code: str) -> str:
         if os.environ.get("CARRY_SANITIZED"):
             pytest.skip("the sanitizers' library has to be the first; step tool runs this")
-        source, library = tmp_path / "preloaded.c", tmp_path / "preloaded.so"
+        folder = tmp_path_factory.mktemp("preloaded")
+        source, library = folder / "preloaded.c", folder / "preloaded.so"
         source.write_text(code)
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
         return f"LD_PRELOAD={library}"

@@ -57,21 +57,10 @@ OPEN(open64)
 """
 
 
-@pytest.fixture(scope="session")
-def named_only(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("named")
-    (folder / "named.c").write_text(NO_UNNAMED_FILES)
-    library = folder / "named.so"
-    command = ["cc", "-shared", "-fPIC", "-o", library, folder / "named.c"]
-    subprocess.run([*map(str, command), "-ldl"], check=True)
-    return str(library)
-
-
 @pytest.fixture
-def named_env(named_only: str) -> dict[str, str]:
-    if os.environ.get("CARRY_SANITIZED"):
-        pytest.skip("the sanitizers' library has to be the first that is loaded")
-    return {**os.environ, "LD_PRELOAD": named_only}
+def named_env(preload: Callable[[str], str]) -> dict[str, str]:
+    name, _, library = preload(NO_UNNAMED_FILES).partition("=")
+    return {**os.environ, name: library}
 
 
 @pytest.fixture(params=["unnamed", "named"])
